@@ -1,0 +1,77 @@
+//! Client dialects: who reads durations in which form, and one misspelt name.
+//!
+//! The real service wrote .NET TimeSpans and `occurrence`. Two Python clients were generated from a
+//! description that says otherwise:
+//!
+//! | client | `User-Agent` contains | reads durations |
+//! |---|---|---|
+//! | 7.x | `azsdk-python-mgmt-scheduler/` | ISO 8601 only |
+//! | 1.x, 2.x | `azure-mgmt-scheduler/` | TimeSpans, but in `jobs.list` ISO 8601 only |
+//!
+//! Both read `Occurrence` and nothing else, and would lose it when they read, modify and write.
+
+use jiff::SignedDuration;
+
+use crate::time;
+
+/// How an answer is spelt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dialect {
+    iso_durations: bool,
+    capital_occurrence: bool,
+}
+
+impl Dialect {
+    /// The dialect of a client, for an answer that is one resource or a list.
+    ///
+    /// Applications may put a name of their own before or behind the client's, so it is sought anywhere.
+    pub fn of(user_agent: Option<&str>, list: bool) -> Self {
+        let Some(user_agent) = user_agent else { return Self::default() };
+        let user_agent = user_agent.to_ascii_lowercase();
+        if user_agent.contains("azsdk-python-mgmt-scheduler/") {
+            Self { iso_durations: true, capital_occurrence: true }
+        } else if user_agent.contains("azure-mgmt-scheduler/") {
+            Self { iso_durations: list, capital_occurrence: true }
+        } else {
+            Self::default()
+        }
+    }
+
+    pub(crate) fn duration(self, duration: SignedDuration) -> String {
+        if self.iso_durations { time::iso_duration(duration) } else { time::time_span(duration) }
+    }
+
+    pub(crate) fn occurrence_name(self) -> &'static str {
+        if self.capital_occurrence { "Occurrence" } else { "occurrence" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_clients_are_known_by_their_user_agents() {
+        let python_7 = "azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.2 (Linux-6.1.0-x86_64-with-glibc2.36)";
+        let python_7_with_name = "myapp/1 azsdk-python-mgmt-scheduler/7.0.0 Python/3.11.2 (Linux) extra";
+        let python_2 = "python/3.11.2 (Linux-6.1.0-x86_64-with-glibc2.36) msrest/0.7.1 msrest_azure/0.6.4 \
+                        azure-mgmt-scheduler/2.0.0 Azure-SDK-For-Python";
+        let node = "Node/v20.20.2 (x64-Linux-6.1.0) ms-rest/2.5.4 azure-arm-scheduler/1.2.0-preview";
+        let minute = SignedDuration::from_mins(1);
+        let check = |user_agent, list, duration: &str, occurrence: &str| {
+            let dialect = Dialect::of(user_agent, list);
+            assert_eq!(dialect.duration(minute), duration, "{user_agent:?} list {list}");
+            assert_eq!(dialect.occurrence_name(), occurrence, "{user_agent:?} list {list}");
+        };
+        for python in [python_7, python_7_with_name] {
+            check(Some(python), false, "PT1M", "Occurrence");
+            check(Some(python), true, "PT1M", "Occurrence");
+        }
+        check(Some(python_2), false, "00:01:00", "Occurrence");
+        check(Some(python_2), true, "PT1M", "Occurrence");
+        for other in [None, Some(node), Some("curl/8.0"), Some("")] {
+            check(other, false, "00:01:00", "occurrence");
+            check(other, true, "00:01:00", "occurrence");
+        }
+    }
+}

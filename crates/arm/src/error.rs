@@ -1,0 +1,303 @@
+//! The error catalogue: status, code and text of everything that is answered with an error.
+
+use std::fmt;
+
+use punctual_model::{CollectionKey, JobKey, JobState, Name, Sku};
+use punctual_recurrence::Problem;
+use serde_json::{Value, json};
+
+use crate::reader::shown;
+use crate::{ApiVersion, Locations};
+
+/// The most problems that one message lists; a body can be wrong in thousands of places.
+const LISTED_PROBLEMS_MAX: usize = 50;
+
+/// An answer that is an error: `{"error":{"code":"…","message":"…"}}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: u16,
+    /// The code, for programs.
+    pub code: &'static str,
+    /// The message, for people. Never contains a secret.
+    pub message: String,
+}
+
+impl ApiError {
+    fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// The body of the answer.
+    pub fn to_json(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message}})
+    }
+
+    /// Whether the resource manager answers instead of the provider; such answers carry the header
+    /// `x-ms-failure-cause: gateway`.
+    pub fn made_by_gateway(&self) -> bool {
+        matches!(
+            self.code,
+            "ResourceNotFound"
+                | "ResourceGroupNotFound"
+                | "MissingApiVersionParameter"
+                | "InvalidApiVersionParameter"
+                | "LocationNotAvailableForResourceType"
+                | "InvalidResourceLocation"
+        )
+    }
+
+    // Requests that are wrong in themselves.
+
+    /// 400: no `api-version` in the query.
+    pub fn missing_api_version() -> Self {
+        let message = "The api-version query parameter (?api-version=) is required for all requests.";
+        Self::new(400, "MissingApiVersionParameter", message)
+    }
+
+    /// 400: an `api-version` that is not served.
+    pub fn unknown_api_version(written: &str) -> Self {
+        let supported = ApiVersion::ALL.map(ApiVersion::as_str).join(", ");
+        let message = format!(
+            "The api-version '{}' is invalid. The supported versions are '{supported}'.",
+            shown(written)
+        );
+        Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
+    /// 400: the body is no job at all.
+    pub fn malformed_job(detail: impl fmt::Display) -> Self {
+        Self::new(400, "BadRequest", format!("Malformed Job Object: {detail}."))
+    }
+
+    /// 400 with a text of the caller's own.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    /// 400: everything that is wrong with a body, each with its JSON path.
+    pub fn invalid(problems: &[Problem]) -> Self {
+        let mut listed: Vec<_> = problems.iter().take(LISTED_PROBLEMS_MAX).map(ToString::to_string).collect();
+        if problems.len() > LISTED_PROBLEMS_MAX {
+            listed.push(format!("and {} more", problems.len() - LISTED_PROBLEMS_MAX));
+        }
+        Self::new(400, "BadRequest", listed.join("; "))
+    }
+
+    /// 400: a region that is not known.
+    pub fn unknown_location(written: &str, locations: &Locations) -> Self {
+        let message = format!(
+            "The provided location '{}' is not available for resource type 'Microsoft.Scheduler/jobCollections'. \
+             List of available regions for the resource type is '{}'.",
+            shown(written),
+            locations.names().join(",")
+        );
+        Self::new(400, "LocationNotAvailableForResourceType", message)
+    }
+
+    /// 413: the body is larger than is read.
+    pub fn too_large(bytes_max: usize) -> Self {
+        Self::new(
+            413,
+            "RequestContentTooLarge",
+            format!("The request body is larger than {bytes_max} bytes."),
+        )
+    }
+
+    /// 405: the path exists, the method doesn't.
+    pub fn method_not_allowed(method: &str) -> Self {
+        let message = format!("The method '{}' is not supported here.", shown(method));
+        Self::new(405, "MethodNotAllowed", message)
+    }
+
+    /// 404: no operation has this path.
+    pub fn no_operation(path: &str) -> Self {
+        Self::new(404, "NotFound", format!("There is no operation at '{}'.", shown(path)))
+    }
+
+    // Callers that may not.
+
+    /// 401: no token.
+    pub fn missing_token() -> Self {
+        let message = "Authentication failed. The 'Authorization' header is missing.";
+        Self::new(401, "AuthenticationFailed", message)
+    }
+
+    /// 401: a token that does not hold; says why without repeating it.
+    pub fn invalid_token(why: impl fmt::Display) -> Self {
+        Self::new(401, "InvalidAuthenticationToken", format!("The access token is invalid: {why}."))
+    }
+
+    /// 403: a token that does not reach so far.
+    pub fn not_authorized(who: &str, operation: &str, scope: &str) -> Self {
+        let message = format!(
+            "The client '{}' does not have authorization to perform action '{operation}' over scope '{scope}'.",
+            shown(who)
+        );
+        Self::new(403, "AuthorizationFailed", message)
+    }
+
+    /// 429: over the rate limit. The caller adds `Retry-After`.
+    pub fn too_many_requests(retry_after_seconds: u64) -> Self {
+        let message = format!(
+            "The number of requests has exceeded the limit. Please retry after '{retry_after_seconds}' seconds."
+        );
+        Self::new(429, "TooManyRequests", message)
+    }
+
+    // Things that are not there.
+
+    /// 404: no such collection, for whatever was asked of it or below it.
+    pub fn collection_not_found(key: &CollectionKey) -> Self {
+        let message = format!(
+            "The Resource 'Microsoft.Scheduler/jobcollections/{}' under resource group '{}' was not found.",
+            key.name, key.group.name
+        );
+        Self::new(404, "ResourceNotFound", message)
+    }
+
+    /// 404: no such job.
+    pub fn job_not_found(key: &JobKey) -> Self {
+        Self::new(404, "NotFound", format!("Job '{}' cannot be found.", key.name))
+    }
+
+    /// 404: no such resource group.
+    pub fn group_not_found(name: &Name) -> Self {
+        Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
+    }
+
+    /// 404: no such provider.
+    pub fn provider_not_found(namespace: &str) -> Self {
+        let message = format!("The resource namespace '{}' is invalid.", shown(namespace));
+        Self::new(404, "InvalidResourceNamespace", message)
+    }
+
+    // What can't be done as things stand.
+
+    /// 409 with a text of the caller's own.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(409, "Conflict", message)
+    }
+
+    /// 409: a completed or faulted job can't be changed.
+    pub fn job_is_final(key: &JobKey, state: JobState) -> Self {
+        let state = crate::job::state_name(state);
+        Self::conflict(format!("The job '{}' is {state}, which is final: delete it first.", key.name))
+    }
+
+    /// 409: a run in a collection that is switched off.
+    pub fn collection_not_enabled(key: &CollectionKey) -> Self {
+        Self::conflict(format!("The job collection '{}' is not enabled.", key.name))
+    }
+
+    /// 409: the collection is full.
+    pub fn too_many_jobs(max: u32) -> Self {
+        Self::conflict(format!(
+            "The job collection has reached its quota of '{max}'. Please remove existing jobs before adding new ones."
+        ))
+    }
+
+    /// 409: the subscription has as many collections of a plan as it may.
+    pub fn too_many_collections(sku: Sku, max: u32) -> Self {
+        Self::conflict(match sku {
+            Sku::Free => "The subscription already has a free job collection. Only one free job collection \
+                          can be created per subscription."
+                .to_owned(),
+            Sku::Standard | Sku::Premium | Sku::P10Premium | Sku::P20Premium => format!(
+                "The subscription has reached its quota of '{max}' job collections of the plan '{}'.",
+                crate::collection::sku_name(sku, ApiVersion::V2016_03)
+            ),
+        })
+    }
+
+    /// 409: others wrote the same resource again and again while this write was tried.
+    pub fn write_contention() -> Self {
+        Self::conflict("The resource was changed by others at the same time. Please try again.")
+    }
+
+    /// 409: a collection stays in its region.
+    pub fn location_change(key: &CollectionKey, current: &str, asked: &str) -> Self {
+        let message = format!(
+            "The resource '{}' already exists in location '{current}' in resource group '{}'. A resource with \
+             the same name cannot be created in location '{}'. Please select a new resource name.",
+            key.name,
+            key.group.name,
+            shown(asked)
+        );
+        Self::new(409, "InvalidResourceLocation", message)
+    }
+
+    // What the caller can't help.
+
+    /// 500: a mistake of ours. What went wrong is in the log, not here.
+    pub fn internal() -> Self {
+        let message =
+            "The server encountered an internal error. Please try again or contact whoever runs it.";
+        Self::new(500, "InternalServerError", message)
+    }
+
+    /// 503: come back later.
+    pub fn unavailable() -> Self {
+        Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.code, self.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_texts_are_those_of_the_service() {
+        let collection = CollectionKey::new("s", "onesdk", "CreateIt");
+        let check = |error: ApiError, status, code, message: &str| {
+            assert_eq!((error.status, error.code, error.message.as_str()), (status, code, message));
+        };
+        check(
+            ApiError::collection_not_found(&collection),
+            404,
+            "ResourceNotFound",
+            "The Resource 'Microsoft.Scheduler/jobcollections/CreateIt' under resource group 'onesdk' was not found.",
+        );
+        check(ApiError::job_not_found(&collection.job("J")), 404, "NotFound", "Job 'J' cannot be found.");
+        check(
+            ApiError::too_many_jobs(5),
+            409,
+            "Conflict",
+            "The job collection has reached its quota of '5'. Please remove existing jobs before adding new ones.",
+        );
+        check(
+            ApiError::too_many_collections(Sku::Free, 1),
+            409,
+            "Conflict",
+            "The subscription already has a free job collection. Only one free job collection can be created \
+             per subscription.",
+        );
+        check(
+            ApiError::missing_api_version(),
+            400,
+            "MissingApiVersionParameter",
+            "The api-version query parameter (?api-version=) is required for all requests.",
+        );
+    }
+
+    #[test]
+    fn envelope_holds_code_and_message_alone() {
+        let body = ApiError::bad_request("no").to_json();
+        assert_eq!(body.to_string(), r#"{"error":{"code":"BadRequest","message":"no"}}"#);
+    }
+
+    #[test]
+    fn thousands_of_problems_make_a_short_message() {
+        let problems: Vec<_> = (0..5000).map(|index| Problem::new(format!("a[{index}]"), "is odd")).collect();
+        let message = ApiError::invalid(&problems).message;
+        assert!(message.ends_with("; and 4950 more"), "{message}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The words of the Azure Resource Manager API.
+//!
+//! Nothing else in the project knows JSON names, letter cases, api-versions or resource ids. The API
+//! reads a request into the model with this crate, decides and stores, and renders the answer with it:
+//!
+//! ```text
+//!   bytes ──read_put──> model ──(decide, store)──> model ──render──> JSON
+//! ```
+//!
+//! Everything here is a pure function: no clock, no runtime, no store. Readers report every problem
+//! at once with its JSON path; secrets go in and are never rendered.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod collection;
+mod dialect;
+mod error;
+mod job;
+mod location;
+mod preview;
+mod reader;
+pub mod recurrence;
+pub mod time;
+mod version;
+
+pub use dialect::Dialect;
+pub use error::ApiError;
+pub use location::Locations;
+pub use preview::{Preview, read_preview};
+pub use punctual_recurrence::Problem;
+pub use recurrence::read_rule;
+pub use version::ApiVersion;

@@ -1,0 +1,128 @@
+//! What a preview needs of a job: when it starts and how it recurs, without an action.
+
+use jiff::Timestamp;
+use punctual_recurrence::{Problem, Rule};
+use serde_json::Value;
+
+use crate::reader::{Object, Path, Problems, instant};
+use crate::recurrence;
+
+/// The part of a job that says when it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// `startTime`.
+    pub start_at: Option<Timestamp>,
+    /// `recurrence`; without one the job runs once.
+    pub rule: Option<Rule>,
+    /// When the job is supposed to be put, where the document says so.
+    pub now: Option<Timestamp>,
+    /// How many occurrences are asked for, where the document says so.
+    pub count: Option<u64>,
+}
+
+/// Reads a preview from any of
+/// - a whole resource, `{"properties": {"startTime": …, "recurrence": {…}}}`,
+/// - its `properties`,
+/// - a bare recurrence, `{"frequency": "day", …}`,
+/// - a line of a batch, `{"now": …, "count": …, "properties": {…}}`,
+///
+/// with time zones, and reports every problem with its path in the document.
+pub fn read_preview(value: &Value) -> Result<Preview, Vec<Problem>> {
+    let mut problems = Problems::default();
+    let preview = read(value, &mut problems);
+    match preview {
+        Some(preview) if problems.is_empty() => Ok(preview),
+        _ => Err(problems.into_vec()),
+    }
+}
+
+fn read(value: &Value, problems: &mut Problems) -> Option<Preview> {
+    let document = Object::of(value, Path::Root, problems)?;
+    if let Some(properties) = document.get("properties") {
+        let now = document.instant("now", problems);
+        let count = document.integer("count", problems).and_then(|count| {
+            let positive = u64::try_from(count).ok().filter(|count| *count > 0);
+            if positive.is_none() {
+                document.note("count", format!("must be at least 1, not {count}"), problems);
+            }
+            positive
+        });
+        let properties = Object::of(properties, document.at("properties"), problems)?;
+        return Some(Preview { now, count, ..read_properties(&properties, problems) });
+    }
+    if document.get("frequency").is_some() {
+        let rule = recurrence::read(value, Path::Root, true, problems);
+        return Some(Preview { start_at: None, rule, now: None, count: None });
+    }
+    if ["recurrence", "startTime", "action"].iter().any(|name| document.get(name).is_some()) {
+        return Some(read_properties(&document, problems));
+    }
+    let expected = "must have properties, or recurrence or startTime, or the frequency of a bare recurrence";
+    problems.add(Path::Root, expected);
+    None
+}
+
+fn read_properties(properties: &Object<'_>, problems: &mut Problems) -> Preview {
+    let start_at =
+        properties.get("startTime").and_then(|value| instant(value, properties.at("startTime"), problems));
+    let rule = properties
+        .get("recurrence")
+        .and_then(|value| recurrence::read(value, properties.at("recurrence"), true, problems));
+    Preview { start_at, rule, now: None, count: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_recurrence::Frequency;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_shape_of_a_recurring_job_is_read() {
+        let hourly = json!({"frequency": "Hour", "interval": 2});
+        let properties = json!({"startTime": "2026-11-15T12:00:00Z", "recurrence": hourly});
+        let rule = Some(Rule::every(2, Frequency::Hour));
+        let start_at = Some("2026-11-15T12:00:00Z".parse().unwrap());
+        let plain = Preview { start_at, rule: rule.clone(), now: None, count: None };
+        let check = |value: Value, expected: &Preview| {
+            assert_eq!(read_preview(&value).as_ref(), Ok(expected), "{value}");
+        };
+        check(hourly.clone(), &Preview { start_at: None, ..plain.clone() });
+        check(properties.clone(), &plain);
+        check(json!({"id": "/x", "properties": properties}), &plain);
+        let now = Some("2026-11-14T00:00:00Z".parse().unwrap());
+        check(
+            json!({"now": "2026-11-14", "count": 7, "properties": properties}),
+            &Preview { now, count: Some(7), ..plain.clone() },
+        );
+        check(json!({"properties": {}}), &Preview { start_at: None, rule: None, now: None, count: None });
+    }
+
+    #[test]
+    fn problems_have_the_path_in_the_document() {
+        let check = |value: Value, expected: &[&str]| {
+            let problems = read_preview(&value).unwrap_err();
+            let paths: Vec<_> = problems.iter().map(|problem| problem.path.as_str()).collect();
+            assert_eq!(paths, expected, "{value}");
+        };
+        check(json!([]), &[""]);
+        check(json!({"x": 1}), &[""]);
+        check(json!({"frequency": "second"}), &["frequency"]);
+        check(json!({"frequency": "day", "interval": "1", "count": 0}), &["interval", "count"]);
+        check(
+            json!({"now": 1, "count": 0, "properties": {"startTime": "x", "recurrence": {
+                "frequency": "week", "timeZone": "Mars/Base",
+                "schedule": {"hours": [1, "2"], "weekDays": ["Mon"], "monthDays": 1}}}}),
+            &[
+                "now",
+                "count",
+                "properties.startTime",
+                "properties.recurrence.schedule.hours[1]",
+                "properties.recurrence.schedule.weekDays[0]",
+                "properties.recurrence.schedule.monthDays",
+                "properties.recurrence.timeZone",
+            ],
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! Reading JSON with all its problems at once.
+//!
+//! A reader never stops at the first mistake: it notes the problem with its path, goes on without the
+//! member, and the caller asks at the end. Paths are chains on the stack and become text only when
+//! there is something to report. `null` is the same as absent.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_recurrence::{Problem, parse_instant, parse_span};
+use serde_json::{Map, Value};
+
+/// The most characters of a caller's text that a problem repeats.
+const SHOWN_CHARS_MAX: usize = 80;
+
+/// Where a value is in a document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Path<'a> {
+    Root,
+    Member(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Member(Path::Root, name) => f.write_str(name),
+            Self::Member(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn add(&mut self, path: Path<'_>, message: impl Into<String>) {
+        self.0.push(Problem::new(path.to_string(), message));
+    }
+
+    /// Takes over problems whose paths are relative to `parent`.
+    pub(crate) fn add_below(&mut self, parent: Path<'_>, problems: Vec<Problem>) {
+        let parent = parent.to_string();
+        self.0.extend(problems.into_iter().map(|problem| problem.below(&parent)));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Problem> {
+        self.0
+    }
+}
+
+/// A JSON object that is being read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object<'a> {
+    members: &'a Map<String, Value>,
+    path: Path<'a>,
+}
+
+impl<'a> Object<'a> {
+    /// The value as an object, or a problem.
+    pub(crate) fn of(value: &'a Value, path: Path<'a>, problems: &mut Problems) -> Option<Self> {
+        let members = value.as_object();
+        if members.is_none() {
+            problems.add(path, format!("must be an object, not {}", kind(value)));
+        }
+        members.map(|members| Self { members, path })
+    }
+
+    pub(crate) fn path(&self) -> Path<'a> {
+        self.path
+    }
+
+    /// A member's path.
+    pub(crate) fn at<'b>(&'b self, name: &'b str) -> Path<'b> {
+        Path::Member(&self.path, name)
+    }
+
+    /// A member, unless it is absent or null.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Whether a member was given as null, which asks to remove it.
+    pub(crate) fn nulled(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(Value::is_null)
+    }
+
+    pub(crate) fn note(&self, name: &str, message: impl Into<String>, problems: &mut Problems) {
+        problems.add(Path::Member(&self.path, name), message);
+    }
+
+    pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        let value = self.get(name)?;
+        if !value.is_string() {
+            self.note(name, format!("must be a string, not {}", kind(value)), problems);
+        }
+        value.as_str()
+    }
+
+    pub(crate) fn required_text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
+        if self.get(name).is_none() {
+            self.note(name, "is required", problems);
+        }
+        self.text(name, problems)
+    }
+
+    pub(crate) fn boolean(&self, name: &str, problems: &mut Problems) -> Option<bool> {
+        let value = self.get(name)?;
+        if !value.is_boolean() {
+            self.note(name, format!("must be true or false, not {}", kind(value)), problems);
+        }
+        value.as_bool()
+    }
+
+    pub(crate) fn integer(&self, name: &str, problems: &mut Problems) -> Option<i64> {
+        integer(self.get(name)?, Path::Member(&self.path, name), problems)
+    }
+
+    pub(crate) fn instant(&self, name: &str, problems: &mut Problems) -> Option<Timestamp> {
+        instant(self.get(name)?, Path::Member(&self.path, name), problems)
+    }
+
+    pub(crate) fn span(&self, name: &str, problems: &mut Problems) -> Option<SignedDuration> {
+        let text = self.text(name, problems)?;
+        match parse_span(text) {
+            Ok(span) => Some(span),
+            Err(malformed) => {
+                self.note(name, format!("'{}' {malformed}", shown(text)), problems);
+                None
+            }
+        }
+    }
+
+    /// A member whose value is one of some names, in any letter case.
+    pub(crate) fn name_of<T: Copy>(
+        &self,
+        name: &str,
+        known: &[(&str, T)],
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let text = self.text(name, problems)?;
+        let found = known.iter().find(|(one, _)| one.eq_ignore_ascii_case(text));
+        if found.is_none() {
+            let names: Vec<_> = known.iter().map(|(one, _)| *one).collect();
+            let message = format!("'{}' is not one of {}", shown(text), names.join(", "));
+            self.note(name, message, problems);
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    /// A member that is a map from strings to strings.
+    pub(crate) fn texts(&self, name: &str, problems: &mut Problems) -> Vec<(String, String)> {
+        let Some(value) = self.get(name) else { return Vec::new() };
+        let path = Path::Member(&self.path, name);
+        let Some(map) = Object::of(value, path, problems) else { return Vec::new() };
+        let mut texts = Vec::with_capacity(map.members.len());
+        for key in map.members.keys() {
+            if let Some(text) = map.text(key, problems) {
+                texts.push((key.clone(), text.to_owned()));
+            }
+        }
+        texts
+    }
+
+    /// The elements of a member that is an array; a bare value counts as an array of one.
+    pub(crate) fn items(&self, name: &str) -> &'a [Value] {
+        match self.get(name) {
+            None => &[],
+            Some(Value::Array(items)) => items,
+            Some(one) => std::slice::from_ref(one),
+        }
+    }
+}
+
+/// An integer; a number with a fraction of zero is one, too.
+pub(crate) fn integer(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<i64> {
+    let whole = value.as_i64().or_else(|| {
+        let number = value.as_f64()?;
+        // Up to 2^53 a float holds every integer exactly.
+        (number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0).then_some(number as i64)
+    });
+    if whole.is_none() {
+        let what = if value.is_number() { "a whole number" } else { "a number" };
+        problems.add(path, format!("must be {what}, not {}", kind(value)));
+    }
+    whole
+}
+
+/// An instant as text.
+pub(crate) fn instant(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<Timestamp> {
+    let Some(text) = value.as_str() else {
+        problems.add(path, format!("must be a date and time as a string, not {}", kind(value)));
+        return None;
+    };
+    match parse_instant(text) {
+        Ok(instant) => Some(instant),
+        Err(malformed) => {
+            problems.add(path, format!("'{}' {malformed}", shown(text)));
+            None
+        }
+    }
+}
+
+/// What a value is, for people. Never the value itself: it may be a secret.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A caller's text as far as a message should repeat it.
+pub(crate) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
