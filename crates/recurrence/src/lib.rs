@@ -1,0 +1,39 @@
+//! When does a recurring job run?
+//!
+//! A [`Rule`] is what somebody wrote. [`Rule::check`] judges it, reporting every problem at once; the
+//! [`CheckedRule`] seen from a [`Start`] is a [`Timetable`], and that is asked one question: what comes
+//! [next](Timetable::next_after)?
+//!
+//! ```
+//! use punctual_recurrence::{Frequency, Rule, Schedule, Start};
+//!
+//! let mut rule = Rule::every(1, Frequency::Month);
+//! rule.schedule = Some(Schedule { month_days: vec![-1], hours: vec![6], minutes: vec![0], ..Schedule::default() });
+//! let start = Start { start_at: Some("2026-11-10T12:25:00Z".parse()?), put_at: "2026-11-15T12:00:00Z".parse()? };
+//! let timetable = rule.check().unwrap().timetable(start);
+//! assert_eq!(timetable.first(), Some("2026-11-30T06:00:00Z".parse()?));
+//! # Ok::<(), jiff::Error>(())
+//! ```
+//!
+//! The crate reads no clock and knows no JSON: time is an argument, and the names in problems are those
+//! of the wire because that is where people look for them. The zones are those bundled with the time
+//! library, so that every machine gives the same answer.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod calendar;
+mod check;
+mod describe;
+mod instant;
+mod problem;
+mod rule;
+mod span;
+mod timetable;
+mod zone;
+
+pub use check::CheckedRule;
+pub use instant::{Malformed, is_date_only, parse_instant};
+pub use problem::Problem;
+pub use rule::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, UnknownName, Weekday};
+pub use span::parse_span;
+pub use timetable::Timetable;

@@ -1,0 +1,279 @@
+//! A compiled rule, and the one question it is asked: what comes next?
+//!
+//! Three ways to find out, chosen once when the rule is compiled:
+//!
+//! - [`grid`]: no schedule; the k-th occurrence is computed, not searched.
+//! - [`wall`]: chosen days times chosen wall-clock times. A wall time that the zone skips moves
+//!   forward, one that it repeats is taken once.
+//! - [`walk`]: the real time line, minute by minute in effect, by leaps in fact. A repeated hour counts
+//!   twice, a skipped one not at all.
+//!
+//! None of them walks from the start: a rule that began in 1900 answers as fast as one of yesterday.
+
+mod days;
+mod grid;
+mod walk;
+mod wall;
+
+use jiff::Timestamp;
+
+use self::grid::Grid;
+use self::walk::{HourWalk, MinuteWalk, WholeHours};
+use self::wall::WallTimes;
+use crate::check::Choice;
+use crate::zone::Zone;
+use crate::{CheckedRule, Frequency, Start, describe};
+
+/// When a job runs.
+///
+/// `count` is kept but not applied by [`next_after`](Self::next_after) and
+/// [`contains`](Self::contains): it limits how many occurrences are *started*, which a timetable can't
+/// know. [`occurrences`](Self::occurrences) applies it, as if each one were started.
+///
+/// ```
+/// use punctual_recurrence::{Frequency, Rule, Schedule, Start, Weekday};
+///
+/// let mut rule = Rule::every(1, Frequency::Week);
+/// rule.schedule = Some(Schedule { week_days: vec![Weekday::Monday], hours: vec![9], minutes: vec![0], ..Schedule::default() });
+/// rule.time_zone = Some("Europe/Berlin".into());
+/// let start = Start { start_at: Some("2026-01-01T00:00:00Z".parse()?), put_at: "2026-03-26T00:00:00Z".parse()? };
+/// let timetable = rule.check().unwrap().timetable(start);
+///
+/// let mut mondays = timetable.occurrences();
+/// assert_eq!(mondays.next(), Some("2026-03-30T07:00:00Z".parse()?));
+/// assert_eq!(timetable.describe(), "every week on Monday, at 09:00 Europe/Berlin");
+/// # Ok::<(), jiff::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    start: Start,
+    end_at: Option<Timestamp>,
+    count: Option<u32>,
+    pattern: Pattern,
+    /// What [`describe`](Self::describe) tells; none for a job that runs once.
+    rule: Option<CheckedRule>,
+}
+
+#[derive(Clone, Debug)]
+enum Pattern {
+    Once,
+    Grid(Grid),
+    Wall(WallTimes),
+    WholeHours(WholeHours),
+    Minutes(MinuteWalk),
+    Hours(HourWalk),
+}
+
+impl Timetable {
+    /// A job that runs once: at its start time, or at once if that is past or absent.
+    ///
+    /// ```
+    /// use punctual_recurrence::{Start, Timetable};
+    ///
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let once = Timetable::once(Start { start_at: Some("2020-01-01T00:00:00Z".parse().unwrap()), put_at });
+    /// assert_eq!(once.first(), Some(put_at));
+    /// assert_eq!(once.next_after(put_at), None);
+    /// ```
+    pub fn once(start: Start) -> Self {
+        Self { start, end_at: None, count: Some(1), pattern: Pattern::Once, rule: None }
+    }
+
+    pub(crate) fn recurring(rule: &CheckedRule, start: Start) -> Self {
+        Self {
+            start,
+            end_at: rule.end_at,
+            count: rule.count,
+            pattern: Pattern::of(rule, start.anchor_at()),
+            rule: Some(rule.clone()),
+        }
+    }
+
+    /// The first occurrence.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// assert_eq!(timetable.first(), Some(put_at));
+    /// ```
+    pub fn first(&self) -> Option<Timestamp> {
+        self.at_or_after(self.not_before())
+    }
+
+    /// The first occurrence strictly after an instant.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// assert_eq!(timetable.next_after(put_at), Some("2026-11-16T12:00:00Z".parse().unwrap()));
+    /// ```
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        let from = Timestamp::from_nanosecond(after.as_nanosecond() + 1).ok()?;
+        self.at_or_after(from)
+    }
+
+    /// The first occurrence at or after an instant.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// assert_eq!(timetable.at_or_after(put_at), Some(put_at));
+    /// ```
+    pub fn at_or_after(&self, from: Timestamp) -> Option<Timestamp> {
+        let from = from.max(self.not_before());
+        let due = match (&self.pattern, self.start.start_at) {
+            (Pattern::Once, _) => Some(self.not_before()).filter(|&due| due >= from),
+            // Without a start time the first is at once, whatever the schedule says.
+            (_, None) if from <= self.start.put_at => Some(self.start.put_at),
+            (pattern, _) => pattern.at_or_after(from),
+        };
+        due.filter(|&due| self.end_at.is_none_or(|end_at| due <= end_at))
+    }
+
+    /// Whether an instant is an occurrence.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// assert!(timetable.contains("2026-12-24T12:00:00Z".parse().unwrap()));
+    /// assert!(!timetable.contains("2026-12-24T12:00:01Z".parse().unwrap()));
+    /// ```
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.at_or_after(at) == Some(at)
+    }
+
+    /// All occurrences from the first, as many as `count` allows.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let rule = Rule { count: Some(3), ..Rule::every(1, Frequency::Day) };
+    /// let timetable = rule.check().unwrap().timetable(Start { start_at: None, put_at });
+    /// assert_eq!(timetable.occurrences().count(), 3);
+    /// ```
+    pub fn occurrences(&self) -> impl Iterator<Item = Timestamp> + '_ {
+        let limit = self.count.map_or(usize::MAX, |count| count as usize);
+        std::iter::successors(self.first(), |&last| self.next_after(last)).take(limit)
+    }
+
+    /// How many occurrences may be started, if that is limited.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Start, Timetable};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// assert_eq!(Timetable::once(Start { start_at: None, put_at }).count(), Some(1));
+    /// ```
+    pub fn count(&self) -> Option<u32> {
+        self.count
+    }
+
+    /// What the timetable is, in plain English.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, Weekday};
+    /// let mut rule = Rule::every(1, Frequency::Month);
+    /// rule.schedule = Some(Schedule {
+    ///     monthly_occurrences: vec![MonthlyOccurrence { day: Weekday::Friday, occurrence: Some(-1) }],
+    ///     month_days: vec![1],
+    ///     hours: vec![5, 17],
+    ///     minutes: vec![15],
+    ///     ..Schedule::default()
+    /// });
+    /// let start = Start { start_at: None, put_at: "2026-11-15T12:00:00Z".parse().unwrap() };
+    /// assert_eq!(
+    ///     rule.check().unwrap().timetable(start).describe(),
+    ///     "every month on the last Friday and the 1st, at 05:15 and 17:15 UTC; the first time at once"
+    /// );
+    /// ```
+    pub fn describe(&self) -> String {
+        describe::describe(self.rule.as_ref(), self.start)
+    }
+
+    /// No occurrence is before the start, nor before the rule was put.
+    fn not_before(&self) -> Timestamp {
+        self.start.start_at.map_or(self.start.put_at, |start_at| start_at.max(self.start.put_at))
+    }
+}
+
+impl Pattern {
+    fn of(rule: &CheckedRule, anchor_at: Timestamp) -> Self {
+        let Some(choice) = &rule.choice else {
+            return Self::Grid(Grid::new(rule, anchor_at));
+        };
+        let anchor = Anchor::new(&rule.zone, anchor_at);
+        match rule.frequency {
+            Frequency::Minute => Self::Minutes(MinuteWalk::new(rule, choice, &anchor)),
+            Frequency::Hour => Self::Hours(HourWalk::new(rule, choice, &anchor)),
+            Frequency::Day | Frequency::Week | Frequency::Month | Frequency::Year => {
+                match (choice.hours, choice.minutes) {
+                    (None, Some(minutes)) => {
+                        Self::WholeHours(WholeHours::new(rule, choice, &anchor, minutes))
+                    }
+                    (hours, minutes) => {
+                        let hours = hours.unwrap_or(1 << (anchor.minute_of_day / 60));
+                        let minutes = minutes.unwrap_or(1 << (anchor.minute_of_day % 60));
+                        Self::Wall(WallTimes::new(rule, choice, &anchor, hours, minutes))
+                    }
+                }
+            }
+        }
+    }
+
+    fn at_or_after(&self, from: Timestamp) -> Option<Timestamp> {
+        if let Self::Grid(grid) = self {
+            return grid.at_or_after(from);
+        }
+        // Schedules yield whole seconds, so a fraction asks for the next one.
+        let second = ceil_second(from);
+        let found = match self {
+            Self::Once | Self::Grid(_) => None,
+            Self::Wall(times) => times.at_or_after(second),
+            Self::WholeHours(hours) => hours.at_or_after(second),
+            Self::Minutes(minutes) => minutes.at_or_after(second),
+            Self::Hours(hours) => hours.at_or_after(second),
+        };
+        found.and_then(|second| Timestamp::from_second(second).ok())
+    }
+}
+
+/// The anchor on the wall clock of its zone.
+struct Anchor {
+    /// Seconds since 1970, without the fraction.
+    second: i64,
+    /// The day number.
+    day: i64,
+    minute_of_day: u32,
+    /// Seconds since the full minute.
+    second_of_minute: i64,
+}
+
+impl Anchor {
+    fn new(zone: &Zone, at: Timestamp) -> Self {
+        let second = floor_second(at);
+        let local = second + zone.offset_at(second);
+        let second_of_day = local.rem_euclid(crate::calendar::DAY_SECONDS);
+        Self {
+            second,
+            day: local.div_euclid(crate::calendar::DAY_SECONDS),
+            minute_of_day: u32::try_from(second_of_day / 60).expect("a day has 1440 minutes"),
+            second_of_minute: second_of_day % 60,
+        }
+    }
+}
+
+fn floor_second(at: Timestamp) -> i64 {
+    at.as_second() - i64::from(at.subsec_nanosecond() < 0)
+}
+
+fn ceil_second(at: Timestamp) -> i64 {
+    at.as_second() + i64::from(at.subsec_nanosecond() > 0)
+}
+
+/// All months, where the rule restricts none.
+fn months_of(choice: &Choice) -> u16 {
+    choice.months.unwrap_or(0b1_1111_1111_1110)
+}
