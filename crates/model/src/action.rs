@@ -1,0 +1,222 @@
+//! What a job does when it fires.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{Secret, Sku};
+
+/// How many error actions may follow one another.
+pub const ERROR_ACTION_DEPTH_MAX: usize = 5;
+
+/// What to do, how often to try, and what to do when all attempts have failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What to do.
+    pub kind: ActionKind,
+    /// How often to try, as written; see [`Action::retries`].
+    pub retry: Option<RetryPolicy>,
+    /// Runs when this one has used up its attempts.
+    pub error_action: Option<Box<Action>>,
+}
+
+impl Action {
+    /// The action of a step: 0 is this one, 1 its error action, 2 that one's, and so on.
+    pub fn step(&self, step: u8) -> Option<&Action> {
+        (0..step).try_fold(self, |action, _| action.error_action.as_deref())
+    }
+
+    /// The retries of a step: its own policy, else the main action's, else the default of the plan.
+    pub fn retries(&self, step: u8, sku: Sku) -> Retries {
+        let own = self.step(step).and_then(|action| action.retry.as_ref());
+        own.or(self.retry.as_ref()).map_or_else(|| Retries::default_of(sku), |policy| policy.retries(sku))
+    }
+
+    /// This action and the error actions behind it.
+    pub fn steps(&self) -> impl Iterator<Item = &Action> {
+        std::iter::successors(Some(self), |action| action.error_action.as_deref())
+    }
+}
+
+/// The kinds of action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// An HTTP request.
+    Http(HttpAction),
+    /// A message into an Azure Storage queue.
+    StorageQueue(QueueMessage),
+    /// A message into a Service Bus queue.
+    ServiceBusQueue(ServiceBusMessage),
+    /// A message to a Service Bus topic.
+    ServiceBusTopic(ServiceBusMessage),
+}
+
+/// An HTTP request, and the type name it was declared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAction {
+    /// Declared as `Https` instead of `Http`. The URI's scheme decides what happens; this is shown again.
+    pub declared_https: bool,
+    /// The absolute URI, as written.
+    pub uri: String,
+    /// The method, as written.
+    pub method: String,
+    /// In the order they were given, names as written.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<String>,
+    /// How to show who we are.
+    pub authentication: Option<Authentication>,
+}
+
+/// How an HTTP action authenticates itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authentication {
+    /// A user name and a password.
+    Basic {
+        /// The user name.
+        username: String,
+        /// The password.
+        password: Secret,
+    },
+    /// A client certificate.
+    ClientCertificate {
+        /// The PKCS#12 file in base64, without white space.
+        pfx: Secret,
+        /// The file's password; may be empty.
+        password: Secret,
+        /// What was read from the file when it was written.
+        certificate: Certificate,
+    },
+    /// A token from Azure Active Directory by client credentials.
+    ActiveDirectoryOAuth {
+        /// The client's secret.
+        secret: Secret,
+        /// A domain or a GUID.
+        tenant: String,
+        /// Whom the token is for.
+        audience: String,
+        /// Who asks.
+        client_id: String,
+    },
+}
+
+/// What may be told of a client certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// SHA-1, upper-case hex.
+    pub thumbprint: String,
+    /// In the form of .NET, most specific part first: `CN=x, O=y, S=z, C=US`.
+    pub subject: String,
+    /// The end of its validity.
+    pub expires_at: Timestamp,
+}
+
+/// A message for an Azure Storage queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueMessage {
+    /// The storage account's name.
+    pub storage_account: String,
+    /// The queue's name.
+    pub queue_name: String,
+    /// A shared access signature, with or without a leading question mark.
+    pub sas_token: Secret,
+    /// The user's text; may be empty.
+    pub message: String,
+}
+
+/// A message for a Service Bus queue or topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceBusMessage {
+    /// The queue's name or the topic's path.
+    pub entity: String,
+    /// The namespace's short name.
+    pub namespace: String,
+    /// The protocol that was asked for.
+    pub transport: Option<Transport>,
+    /// Absent in some documented samples; firing then fails and says what is missing.
+    pub authentication: Option<ServiceBusAuthentication>,
+    /// The user's text.
+    pub message: String,
+    /// The broker's own properties.
+    pub brokered: Option<BrokeredProperties>,
+    /// The user's properties, in the order they were given.
+    pub custom: Vec<(String, String)>,
+}
+
+/// The protocol to a Service Bus namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Left to us: HTTPS.
+    NotSpecified,
+    /// The retired .NET protocol, served by HTTPS.
+    NetMessaging,
+    /// AMQP 1.0 over TLS.
+    Amqp,
+}
+
+/// A shared access key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceBusAuthentication {
+    /// The declared type was `SharedAccessKey` (else `NotSpecified`, or absent).
+    pub shared_access_key: Option<bool>,
+    /// The key's name.
+    pub sas_key_name: Option<String>,
+    /// The key.
+    pub sas_key: Option<Secret>,
+}
+
+/// The broker's own properties of a message; only what was given is sent and shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the broker's names")]
+pub struct BrokeredProperties {
+    pub content_type: Option<String>,
+    pub correlation_id: Option<String>,
+    pub force_persistence: Option<bool>,
+    pub label: Option<String>,
+    pub message_id: Option<String>,
+    pub partition_key: Option<String>,
+    pub reply_to: Option<String>,
+    pub reply_to_session_id: Option<String>,
+    pub scheduled_enqueue_at: Option<Timestamp>,
+    pub session_id: Option<String>,
+    pub time_to_live: Option<SignedDuration>,
+    pub to: Option<String>,
+    pub via_partition_key: Option<String>,
+}
+
+/// How often to try again, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// `fixed`; otherwise `none`.
+    pub fixed: bool,
+    /// The pause between the end of an attempt and the next.
+    pub interval: Option<SignedDuration>,
+    /// How many further attempts.
+    pub count: Option<u32>,
+}
+
+impl RetryPolicy {
+    /// What it comes to, with what it leaves out filled in.
+    pub fn retries(&self, sku: Sku) -> Retries {
+        let default = Retries::default_of(sku);
+        if !self.fixed {
+            return Retries { interval: default.interval, count: 0 };
+        }
+        Retries { interval: self.interval.unwrap_or(default.interval), count: self.count.unwrap_or(default.count) }
+    }
+}
+
+/// How often to try again, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// The pause between the end of an attempt and the next.
+    pub interval: SignedDuration,
+    /// How many further attempts.
+    pub count: u32,
+}
+
+impl Retries {
+    /// What holds where no policy was given: 4 retries after 30 seconds each, on the free plan an hour.
+    pub fn default_of(sku: Sku) -> Self {
+        let seconds = sku.retry_interval_seconds_min().max(30);
+        Self { interval: SignedDuration::from_secs(seconds), count: 4 }
+    }
+}

@@ -1,0 +1,153 @@
+//! A job collection, its plan and its limits.
+
+use jiff::Timestamp;
+use punctual_recurrence::Frequency;
+
+use crate::CollectionKey;
+
+/// A set of jobs that share a region, a plan and a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// Where it is.
+    pub key: CollectionKey,
+    /// The region's display name, such as `West US`.
+    pub location: String,
+    /// In the order they were given.
+    pub tags: Vec<(String, String)>,
+    /// The plan.
+    pub sku: Sku,
+    /// Whether its jobs fire.
+    pub state: CollectionState,
+    /// The limits that were asked for; without them the plan's hold.
+    pub quota: Option<Quota>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// Grows with each write; 0 before the first. A write names the revision it was decided on.
+    pub revision: i64,
+}
+
+impl Collection {
+    /// How many jobs it may hold.
+    pub fn job_count_max(&self) -> u32 {
+        let asked = self.quota.as_ref().and_then(|quota| quota.job_count_max);
+        asked.unwrap_or(self.sku.job_count_max()).min(self.sku.job_count_max())
+    }
+
+    /// The shortest time between two occurrences of a job that it allows.
+    pub fn recurrence_max(&self) -> MaxRecurrence {
+        let asked = self.quota.as_ref().and_then(|quota| quota.recurrence_max);
+        asked.unwrap_or(self.sku.recurrence_max())
+    }
+
+    /// Whether its jobs fire.
+    pub fn enabled(&self) -> bool {
+        self.state == CollectionState::Enabled
+    }
+}
+
+/// Whether a collection's jobs fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectionState {
+    /// They do.
+    Enabled,
+    /// They don't: somebody switched the collection off.
+    Disabled,
+    /// They don't: the collection is held, for example for billing.
+    Suspended,
+}
+
+/// Limits that a caller asked for, within those of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// The number of jobs.
+    pub job_count_max: Option<u32>,
+    /// Accepted and kept, without effect, as in the original service.
+    pub job_occurrence_max: Option<i64>,
+    /// The fastest recurrence.
+    pub recurrence_max: Option<MaxRecurrence>,
+}
+
+/// The fastest recurrence that is allowed: at most once in so many units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxRecurrence {
+    /// The unit.
+    pub frequency: Frequency,
+    /// How many of them.
+    pub interval: u32,
+}
+
+impl MaxRecurrence {
+    /// The distance in seconds that two occurrences must keep; months count as 28 days and years as
+    /// 365, their shortest, so that a monthly job passes a monthly limit in February.
+    pub fn seconds(self) -> i64 {
+        let unit = match self.frequency {
+            Frequency::Minute => 60,
+            Frequency::Hour => 3_600,
+            Frequency::Day => 86_400,
+            Frequency::Week => 7 * 86_400,
+            Frequency::Month => 28 * 86_400,
+            Frequency::Year => 365 * 86_400,
+        };
+        unit * i64::from(self.interval)
+    }
+}
+
+/// The plan of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sku {
+    /// One a subscription, five jobs, hourly at best, no outgoing authentication.
+    Free,
+    /// Fifty jobs, every minute at best.
+    Standard,
+    /// The premium plan of the older api-versions; limits as P10.
+    Premium,
+    /// Fifty jobs, many collections.
+    P10Premium,
+    /// A thousand jobs.
+    P20Premium,
+}
+
+impl Sku {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Free, Self::Standard, Self::Premium, Self::P10Premium, Self::P20Premium];
+
+    /// How many jobs a collection may hold.
+    pub fn job_count_max(self) -> u32 {
+        match self {
+            Self::Free => 5,
+            Self::Standard | Self::Premium | Self::P10Premium => 50,
+            Self::P20Premium => 1000,
+        }
+    }
+
+    /// The fastest recurrence.
+    pub fn recurrence_max(self) -> MaxRecurrence {
+        let frequency = match self {
+            Self::Free => Frequency::Hour,
+            Self::Standard | Self::Premium | Self::P10Premium | Self::P20Premium => Frequency::Minute,
+        };
+        MaxRecurrence { frequency, interval: 1 }
+    }
+
+    /// How many collections of this plan a subscription may have.
+    pub fn collection_count_max(self) -> u32 {
+        match self {
+            Self::Free => 1,
+            Self::Standard => 100,
+            Self::Premium | Self::P10Premium | Self::P20Premium => 10_000,
+        }
+    }
+
+    /// The shortest pause before a retry, in seconds.
+    pub fn retry_interval_seconds_min(self) -> i64 {
+        match self {
+            Self::Free => 3_600,
+            Self::Standard | Self::Premium | Self::P10Premium | Self::P20Premium => 15,
+        }
+    }
+
+    /// Whether HTTP actions may authenticate themselves.
+    pub fn allows_authentication(self) -> bool {
+        self != Self::Free
+    }
+}

@@ -1,0 +1,81 @@
+//! What the runner hands to whoever carries out actions, and what comes back.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::{Action, Cause, JobId, JobKey};
+
+/// One attempt to make.
+#[derive(Clone, Debug)]
+pub struct Firing {
+    /// Whose.
+    pub job: JobKey,
+    /// The display name of the region of the job's collection.
+    pub region: String,
+    /// The job's main action; `step` says which one of its chain is meant.
+    pub action: Arc<Action>,
+    /// 0 for the main action, 1 to 5 for error actions.
+    pub step: u8,
+    /// 0 for the first try of the step.
+    pub attempt: u32,
+    /// When it was to happen.
+    pub nominal_at: Timestamp,
+    /// Equal for each try of one step of one occurrence.
+    pub tag: ExecutionTag,
+    /// A GUID, new for each attempt.
+    pub client_request_id: String,
+}
+
+impl Firing {
+    /// The action to carry out.
+    pub fn target(&self) -> Option<&Action> {
+        self.action.step(self.step)
+    }
+}
+
+/// How an attempt ended. There is no error besides: whatever goes wrong is a failed attempt that says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The target took it.
+    pub succeeded: bool,
+    /// The text for the history.
+    pub message: String,
+}
+
+/// Identifies one step of one occurrence of one job, on every node and after every crash, so that a
+/// target can drop repetitions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ExecutionTag([u8; 16]);
+
+impl ExecutionTag {
+    /// The tag of a step. It is a function of its arguments alone.
+    pub fn of(job: JobId, cause: Cause, nominal_at: Timestamp, step: u8) -> Self {
+        let cause = match cause {
+            Cause::Schedule => 0,
+            Cause::Run => 1,
+        };
+        let mut hash = Sha256::new();
+        hash.update(b"punctual execution tag 1");
+        hash.update(job.0.to_be_bytes());
+        hash.update([cause, step]);
+        hash.update(nominal_at.as_nanosecond().to_be_bytes());
+        let mut tag = [0; 16];
+        tag.copy_from_slice(&hash.finalize()[..16]);
+        Self(tag)
+    }
+}
+
+impl fmt::Display for ExecutionTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ExecutionTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

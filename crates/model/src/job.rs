@@ -1,0 +1,149 @@
+//! A job: what was asked for, and how far it has come.
+
+use jiff::Timestamp;
+use punctual_recurrence::{CheckedRule, Problem, Rule, Start, Timetable};
+
+use crate::{Action, JobId, JobKey};
+
+/// What a caller asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpec {
+    /// The first time, and what recurrences count from.
+    pub start_at: Option<Timestamp>,
+    /// What to do.
+    pub action: Action,
+    /// When to do it again; without it the job runs once.
+    pub recurrence: Option<Rule>,
+    /// Whether it is switched on.
+    pub enabled: bool,
+}
+
+impl JobSpec {
+    /// When a job put at `put_at` runs, or every problem of its recurrence.
+    pub fn timetable(&self, put_at: Timestamp) -> Result<Timetable, Vec<Problem>> {
+        let start = Start { start_at: self.start_at, put_at };
+        match &self.recurrence {
+            None => Ok(Timetable::once(start)),
+            Some(rule) => rule.check().map(|checked: CheckedRule| checked.timetable(start)),
+        }
+    }
+}
+
+/// A job as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Who it is for as long as it exists.
+    pub id: JobId,
+    /// Where it is.
+    pub key: JobKey,
+    /// What was asked for.
+    pub spec: JobSpec,
+    /// Whether it has a future.
+    pub state: JobState,
+    /// Each PUT begins a generation, from 1; records and counters belong to one.
+    pub generation: u32,
+    /// The time of the last PUT: the anchor of a job without a start time.
+    pub put_at: Timestamp,
+    /// What happened in this generation.
+    pub counters: Counters,
+    /// The start of the first attempt of the latest occurrence.
+    pub last_started_at: Option<Timestamp>,
+    /// Where it stands.
+    pub progress: Progress,
+    /// Grows with each write; 0 before the first. A write names the revision it was decided on.
+    pub revision: i64,
+}
+
+/// Whether a job has a future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobState {
+    /// It has one.
+    Enabled,
+    /// It was switched off.
+    Disabled,
+    /// No occurrence is left, and the last one succeeded.
+    Completed,
+    /// No occurrence is left, and the last one failed for good.
+    Faulted,
+}
+
+impl JobState {
+    /// Completed or faulted: the job can only be deleted.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Faulted)
+    }
+}
+
+/// What happened to a job in its generation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Occurrences started, run now included.
+    pub execution: u32,
+    /// Failed attempts of the main action.
+    pub failure: u32,
+    /// Occurrences whose attempts all failed.
+    pub faulted: u32,
+}
+
+/// Where a job stands. A job has at most one entry on the agenda, so that it can never have two
+/// occurrences in flight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What happens next: the agenda entry.
+    pub entry: Option<Entry>,
+    /// The next scheduled occurrence, where the entry is something else (a run, or one in flight).
+    pub next_at: Option<Timestamp>,
+    /// When each run was asked for that waits behind the entry; oldest first.
+    pub runs: Vec<Timestamp>,
+    /// The latest scheduled occurrence that was started or skipped.
+    pub past_at: Option<Timestamp>,
+    /// How many scheduled occurrences were started in this generation; what `count` counts.
+    pub started_count: u32,
+    /// The main action of the latest scheduled occurrence failed for good.
+    pub last_failed: bool,
+    /// When the job became completed or faulted; it is purged some time after.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A line of the agenda: the next thing to do for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The instant that the rule yields, or when the run was asked for. Retries keep it.
+    pub nominal_at: Timestamp,
+    /// When to act: never before this instant.
+    pub due_at: Timestamp,
+    /// Why.
+    pub cause: Cause,
+    /// 0 for the main action, 1 to 5 for error actions.
+    pub step: u8,
+    /// 0 for the first try of a step.
+    pub attempt: u32,
+    /// The ordinal of the occurrence in its generation, from 1; 0 as long as it was not started.
+    pub ordinal: u32,
+}
+
+impl Entry {
+    /// The first try of an occurrence of the schedule.
+    pub fn scheduled(nominal_at: Timestamp) -> Self {
+        Self { nominal_at, due_at: nominal_at, cause: Cause::Schedule, step: 0, attempt: 0, ordinal: 0 }
+    }
+
+    /// A run that was asked for.
+    pub fn run(asked_at: Timestamp) -> Self {
+        Self { cause: Cause::Run, ..Self::scheduled(asked_at) }
+    }
+
+    /// Whether a first attempt was already made, so that this is a retry or an error action.
+    pub fn started(&self) -> bool {
+        self.ordinal > 0
+    }
+}
+
+/// Why an occurrence exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The rule yields it.
+    Schedule,
+    /// Somebody asked for it.
+    Run,
+}

@@ -1,0 +1,128 @@
+//! Names and the keys made of them.
+//!
+//! Names compare without regard to letter case and keep the case they were created with.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// A resource name: compared in lower case, shown as it was written.
+#[derive(Clone)]
+pub struct Name {
+    shown: Box<str>,
+    folded: Box<str>,
+}
+
+impl Name {
+    /// A name as it was written.
+    pub fn new(shown: impl Into<Box<str>>) -> Self {
+        let shown = shown.into();
+        let folded = shown.to_lowercase().into_boxed_str();
+        Self { shown, folded }
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.shown
+    }
+
+    /// In lower case: what names are compared and sorted by.
+    pub fn folded(&self) -> &str {
+        &self.folded
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.shown, f)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl From<&str> for Name {
+    fn from(shown: &str) -> Self {
+        Self::new(shown)
+    }
+}
+
+impl From<String> for Name {
+    fn from(shown: String) -> Self {
+        Self::new(shown)
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.folded == other.folded
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.folded.cmp(&other.folded)
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.folded.hash(state);
+    }
+}
+
+/// A resource group of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKey {
+    /// The subscription's id, any text.
+    pub subscription: Name,
+    /// The group's name.
+    pub name: Name,
+}
+
+/// A job collection of a resource group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CollectionKey {
+    /// The group it is in.
+    pub group: GroupKey,
+    /// The collection's name.
+    pub name: Name,
+}
+
+/// A job of a collection.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobKey {
+    /// The collection it is in.
+    pub collection: CollectionKey,
+    /// The job's name.
+    pub name: Name,
+}
+
+impl CollectionKey {
+    /// The key of the three names.
+    pub fn new(subscription: impl Into<Name>, group: impl Into<Name>, name: impl Into<Name>) -> Self {
+        let group = GroupKey { subscription: subscription.into(), name: group.into() };
+        Self { group, name: name.into() }
+    }
+
+    /// The key of a job in this collection.
+    pub fn job(&self, name: impl Into<Name>) -> JobKey {
+        JobKey { collection: self.clone(), name: name.into() }
+    }
+}
+
+/// What a created job is for as long as it exists: new for each job, never used again, so that a job
+/// that was deleted and made anew under the same name is another job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub i64);

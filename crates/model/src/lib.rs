@@ -1,0 +1,28 @@
+//! The nouns of a scheduler, and the decisions about them as pure functions.
+//!
+//! Nothing here knows JSON, HTTP, SQL or an async runtime, reads a clock or draws a random number:
+//! time and identity are arguments. That is what makes every rule of the contract a test without a
+//! server.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod action;
+mod clock;
+mod collection;
+mod firing;
+mod history;
+mod job;
+mod key;
+mod secret;
+
+pub use action::{
+    Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
+    QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Transport,
+};
+pub use clock::{Clock, Mint, guid};
+pub use collection::{Collection, CollectionState, MaxRecurrence, Quota, Sku};
+pub use firing::{ExecutionTag, Firing, Outcome};
+pub use history::{Record, RecordStatus, Skip, SkipReason};
+pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress};
+pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
+pub use secret::Secret;
