@@ -91,14 +91,17 @@ pub struct Counters {
 pub struct Progress {
     /// What happens next: the agenda entry.
     pub entry: Option<Entry>,
-    /// The next scheduled occurrence, where the entry is something else (a run, or one in flight).
-    pub next_at: Option<Timestamp>,
+    /// No scheduled occurrence before this instant counts any more: when the job was last enabled, or
+    /// its schedule last changed.
+    pub floor_at: Option<Timestamp>,
     /// When each run was asked for that waits behind the entry; oldest first.
     pub runs: Vec<Timestamp>,
     /// The latest scheduled occurrence that was started or skipped.
     pub past_at: Option<Timestamp>,
     /// How many scheduled occurrences were started in this generation; what `count` counts.
     pub started_count: u32,
+    /// How often pending attempts were dropped, by disabling. What was in flight then has no successor.
+    pub drop_count: u32,
     /// The main action of the latest scheduled occurrence failed for good.
     pub last_failed: bool,
     /// When the job became completed or faulted; it is purged some time after.

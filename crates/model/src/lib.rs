@@ -9,6 +9,7 @@
 mod action;
 mod clock;
 mod collection;
+pub mod decide;
 mod firing;
 mod history;
 mod job;

@@ -36,4 +36,4 @@ pub use instant::{Malformed, is_date_only, parse_instant};
 pub use problem::Problem;
 pub use rule::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, UnknownName, Weekday};
 pub use span::parse_span;
-pub use timetable::Timetable;
+pub use timetable::{ClockNote, Due, Timetable};

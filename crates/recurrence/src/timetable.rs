@@ -21,7 +21,7 @@ use self::grid::Grid;
 use self::walk::{HourWalk, MinuteWalk, WholeHours};
 use self::wall::WallTimes;
 use crate::check::Choice;
-use crate::zone::Zone;
+use crate::zone::{self, Zone};
 use crate::{CheckedRule, Frequency, Start, describe};
 
 /// When a job runs.
@@ -54,6 +54,47 @@ pub struct Timetable {
     rule: Option<CheckedRule>,
 }
 
+/// Some occurrences that follow one another.
+///
+/// ```
+/// use punctual_recurrence::{Start, Timetable};
+///
+/// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+/// let due = Timetable::once(Start { start_at: None, put_at }).due_between(jiff::Timestamp::MIN, put_at);
+/// assert_eq!(due.map(|due| due.count), Some(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The first of them.
+    pub first: Timestamp,
+    /// The last of them.
+    pub last: Timestamp,
+    /// The one before the last, if there is more than one.
+    pub before_last: Option<Timestamp>,
+    /// How many they are.
+    pub count: u64,
+}
+
+/// What a change of the clocks did to an occurrence.
+///
+/// ```
+/// use punctual_recurrence::ClockNote;
+///
+/// assert_ne!(ClockNote::FirstOfTwo, ClockNote::RepeatedHour);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockNote {
+    /// The clocks skip its wall time, so it comes later by as much as they skip.
+    Moved {
+        /// The wall time that does not exist.
+        wall: jiff::civil::DateTime,
+    },
+    /// The clocks show its wall time twice; this is the first, and the only one taken.
+    FirstOfTwo,
+    /// It lies in an hour that the clocks show twice, and both count.
+    RepeatedHour,
+}
+
 #[derive(Clone, Debug)]
 enum Pattern {
     Once,
@@ -77,6 +118,17 @@ impl Timetable {
     /// ```
     pub fn once(start: Start) -> Self {
         Self { start, end_at: None, count: Some(1), pattern: Pattern::Once, rule: None }
+    }
+
+    /// A job that never runs.
+    ///
+    /// ```
+    /// assert_eq!(punctual_recurrence::Timetable::never().first(), None);
+    /// ```
+    pub fn never() -> Self {
+        let start = Start { start_at: None, put_at: Timestamp::UNIX_EPOCH };
+        let end_at = Some(Timestamp::MIN);
+        Self { start, end_at, count: None, pattern: Pattern::Once, rule: None }
     }
 
     pub(crate) fn recurring(rule: &CheckedRule, start: Start) -> Self {
@@ -131,6 +183,29 @@ impl Timetable {
             (pattern, _) => pattern.at_or_after(from),
         };
         due.filter(|&due| self.end_at.is_none_or(|end_at| due <= end_at))
+    }
+
+    /// The occurrences after one instant, up to and including another; none if there is none.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// let due = timetable.due_between(put_at, "2026-11-20T00:00:00Z".parse().unwrap()).unwrap();
+    /// assert_eq!((due.count, due.last.to_string().as_str()), (4, "2026-11-19T12:00:00Z"));
+    /// ```
+    pub fn due_between(&self, after: Timestamp, until: Timestamp) -> Option<Due> {
+        let first = self.next_after(after).filter(|&first| first <= until)?;
+        if let Pattern::Grid(grid) = &self.pattern
+            && let Some(due) = grid.due_between(first, self.end_at.map_or(until, |end_at| end_at.min(until)))
+        {
+            return Some(due);
+        }
+        let mut due = Due { first, last: first, before_last: None, count: 1 };
+        while let Some(next) = self.next_after(due.last).filter(|&next| next <= until) {
+            due = Due { before_last: Some(due.last), last: next, count: due.count + 1, ..due };
+        }
+        Some(due)
     }
 
     /// Whether an instant is an occurrence.
@@ -191,6 +266,51 @@ impl Timetable {
     /// ```
     pub fn describe(&self) -> String {
         describe::describe(self.rule.as_ref(), self.start)
+    }
+
+    /// What the clocks did to an occurrence: moved it, or showed its wall time twice. None for most,
+    /// and for instants that are no occurrence.
+    ///
+    /// ```
+    /// use punctual_recurrence::{ClockNote, Frequency, Rule, Schedule, Start};
+    ///
+    /// let mut rule = Rule::every(1, Frequency::Day);
+    /// rule.schedule = Some(Schedule { hours: vec![2], minutes: vec![30], ..Schedule::default() });
+    /// rule.time_zone = Some("Europe/Berlin".into());
+    /// let start_at = Some("2026-03-29T00:00:00Z".parse().unwrap());
+    /// let timetable = rule.check().unwrap().timetable(Start { start_at, put_at: start_at.unwrap() });
+    /// let first = timetable.first().unwrap();
+    /// assert_eq!(first.to_string(), "2026-03-29T01:30:00Z");
+    /// let Some(ClockNote::Moved { wall }) = timetable.clock_note(first) else { panic!("moved") };
+    /// assert_eq!(wall.to_string(), "2026-03-29T02:30:00");
+    /// ```
+    pub fn clock_note(&self, at: Timestamp) -> Option<ClockNote> {
+        let rule = self.rule.as_ref().filter(|_| self.contains(at))?;
+        // An occurrence at once is where it is because of the put, not because of the clocks.
+        if self.start.anchor_at() == at {
+            return None;
+        }
+        let second = floor_second(at);
+        let local = second + rule.zone.offset_at(second);
+        let resolved = rule.zone.resolve(local);
+        let chosen = match &self.pattern {
+            Pattern::Wall(times) => times.chooses(local),
+            Pattern::Grid(grid) => {
+                let second_of_day = grid.second_of_day()?;
+                local.rem_euclid(crate::calendar::DAY_SECONDS) == second_of_day
+            }
+            Pattern::Once => return None,
+            Pattern::WholeHours(_) | Pattern::Minutes(_) | Pattern::Hours(_) => {
+                return resolved.plain_offset.is_none().then_some(ClockNote::RepeatedHour);
+            }
+        };
+        if chosen {
+            return resolved.plain_offset.is_none().then_some(ClockNote::FirstOfTwo);
+        }
+        let change = rule.zone.change_after(second - zone::QUIET_SECONDS).filter(|&change| change <= second)?;
+        let wall = jiff::tz::Offset::UTC
+            .to_datetime(Timestamp::from_second(second + rule.zone.offset_at(change - 1)).ok()?);
+        Some(ClockNote::Moved { wall })
     }
 
     /// No occurrence is before the start, nor before the rule was put.

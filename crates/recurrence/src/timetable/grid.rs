@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::floor_second;
+use super::{Due, floor_second};
 use crate::calendar::{DAY_MAX, DAY_SECONDS, date_of, day_number, month_length};
 use crate::zone::Zone;
 use crate::{CheckedRule, Frequency};
@@ -83,6 +83,28 @@ impl Grid {
                     .filter_map(|day| wall.on(day))
                     .find(|&due| due >= from)
             }
+        }
+    }
+}
+
+impl Grid {
+    /// The occurrences from a grid point on, up to and including an instant, where that is arithmetic:
+    /// a job of every minute may have missed a million of them.
+    pub(super) fn due_between(&self, first: Timestamp, until: Timestamp) -> Option<Due> {
+        let Step::Exact { nanoseconds } = &self.step else { return None };
+        let on_grid = (first.as_nanosecond() - self.anchor_at.as_nanosecond()) % nanoseconds == 0;
+        let steps = (until.as_nanosecond() - first.as_nanosecond()) / nanoseconds;
+        let at = |step: i128| Timestamp::from_nanosecond(first.as_nanosecond() + step * nanoseconds).ok();
+        let count = u64::try_from(steps).ok().filter(|_| on_grid)? + 1;
+        let before_last = if steps > 0 { at(steps - 1) } else { None };
+        Some(Due { first, last: at(steps)?, before_last, count })
+    }
+
+    /// The second of the day that a grid of days keeps on the wall clock; none for exact durations.
+    pub(super) fn second_of_day(&self) -> Option<i64> {
+        match &self.step {
+            Step::Exact { .. } => None,
+            Step::Days { wall, .. } | Step::Months { wall, .. } => Some(wall.second_of_day),
         }
     }
 }

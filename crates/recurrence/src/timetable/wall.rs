@@ -78,6 +78,11 @@ impl WallTimes {
         self.time_at_or_after(0).map(|found| day * DAY_SECONDS + found * 60)
     }
 
+    /// Whether a wall time is chosen, whatever becomes of it.
+    pub(super) fn chooses(&self, local: i64) -> bool {
+        self.wall_at_or_after(local) == Some(local)
+    }
+
     /// The first chosen minute of the day at or after one.
     fn time_at_or_after(&self, minute_of_day: i64) -> Option<i64> {
         next_time(self.hours, self.minutes, minute_of_day)

@@ -1,0 +1,22 @@
+//! Decisions: what a change, a run or an outcome makes of a job.
+//!
+//! Each is a pure function from what is to what will be; nobody else decides. The API applies
+//! [`place`], [`edit`], [`hold`], [`resume`] and [`run`]; the runner applies [`catch_up`] and [`settle`].
+//!
+//! The agenda of a job, as one entry:
+//!
+//! ```text
+//!   place ──> first occurrence ──catch_up──> newest due ──settle──> retry, error action (same occurrence)
+//!                  ^                                        └─────> the next: newest due, a waiting run,
+//!                  └─────────────────────────────────────────────── the next future occurrence, or the end
+//! ```
+
+mod edit;
+mod next;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, place, resume, run};
+pub use next::{catch_up, next_execution_at};
+pub use settle::{Attempt, Verdict, settle};

@@ -1,0 +1,138 @@
+//! What comes next for a job.
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_recurrence::Timetable;
+
+use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
+
+/// The resolution of time, so that "later than" can be said.
+const TICK: SignedDuration = SignedDuration::from_nanos(100);
+
+/// The timetable of a stored job. Stored rules were checked when they were written.
+pub(super) fn timetable(job: &Job) -> Timetable {
+    job.spec.timetable(job.put_at).unwrap_or_else(|problems| {
+        // A rule that was valid when it was written and is not any more (a zone that was renamed away):
+        // the job can't run, which its history says; it must not take the server with it.
+        debug_assert!(problems.is_empty(), "a stored rule was checked: {problems:?}");
+        Timetable::never()
+    })
+}
+
+/// The first scheduled occurrence that was neither started nor skipped and still counts; none if the
+/// schedule or its count is used up.
+pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timestamp> {
+    if timetable.count().is_some_and(|count| job.progress.started_count >= count) {
+        return None;
+    }
+    let behind_past = job.progress.past_at.map(|past_at| past_at + TICK);
+    let from = behind_past.into_iter().chain(job.progress.floor_at).max();
+    match (from, &job.spec.recurrence) {
+        (None, _) => timetable.first(),
+        (Some(from), Some(_)) => timetable.at_or_after(from),
+        // A job that runs once and has not: if its time is past, it is due at once.
+        (Some(from), None) => timetable.first().map(|at| at.max(from)),
+    }
+}
+
+/// When the job runs next by its schedule, for people: never a retry, nothing while it is off.
+pub fn next_execution_at(job: &Job, collection_enabled: bool) -> Option<Timestamp> {
+    if job.state != JobState::Enabled || !collection_enabled {
+        return None;
+    }
+    match job.progress.entry {
+        Some(entry) if entry.cause == Cause::Schedule && !entry.started() => Some(entry.nominal_at),
+        Some(_) | None => next_occurrence(job, &timetable(job)),
+    }
+}
+
+/// Before an entry is fired: if later occurrences of its job are due as well, the newest is taken and
+/// the others are skipped as missed. Returns what to fire instead and what to record, or nothing.
+pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Skip)> {
+    let entry = job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && !entry.started())?;
+    let due = timetable(job).due_between(entry.nominal_at, now)?;
+    let mut job = job.clone();
+    // The entry itself is skipped, and all that are due but the newest.
+    let skipped_last = due.before_last.unwrap_or(entry.nominal_at);
+    let skip = skip(&job, entry.nominal_at, skipped_last, due.count, SkipReason::Missed, now);
+    job.progress.past_at = Some(skipped_last);
+    job.progress.entry = Some(Entry::scheduled(due.last));
+    Some((job, skip))
+}
+
+/// What the job does when nothing of it is in flight any more.
+pub(super) struct Next {
+    pub(super) skips: Vec<Skip>,
+    pub(super) records: Vec<Record>,
+}
+
+/// Sets the entry after an occurrence has ended: the newest of those that came due meanwhile, a run
+/// that waits, the next in the future, or the end of the job.
+pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
+    let mut next = Next { skips: Vec::new(), records: Vec::new() };
+    job.progress.entry = None;
+    let mut scheduled = None;
+    if job.state == JobState::Enabled {
+        let timetable = timetable(job);
+        scheduled = next_occurrence(job, &timetable);
+        if scheduled.is_none() {
+            end(job, now);
+        }
+        if let Some(first) = scheduled.filter(|&first| first <= now) {
+            let newest = timetable.due_between(first, now).map_or(first, |due| due.last);
+            // A run that was asked for earlier goes first; what is due is then found again.
+            if job.progress.runs.first().is_none_or(|&asked_at| asked_at > newest) {
+                release(job, &timetable, first, now, &mut next);
+                return next;
+            }
+        }
+    }
+    if !job.progress.runs.is_empty() {
+        job.progress.entry = Some(Entry::run(job.progress.runs.remove(0)));
+    } else {
+        job.progress.entry = scheduled.map(Entry::scheduled);
+    }
+    next
+}
+
+/// Releases the newest occurrence that came due while another was in flight: it gets a record that it
+/// waited, and the others are one skip.
+fn release(job: &mut Job, timetable: &Timetable, first: Timestamp, now: Timestamp, next: &mut Next) {
+    let mut newest = first;
+    if let Some(due) = timetable.due_between(first, now) {
+        newest = due.last;
+        let last = due.before_last.unwrap_or(first);
+        next.skips.push(skip(job, first, last, due.count, SkipReason::Overlap, now));
+        job.progress.past_at = Some(last);
+    }
+    next.records.push(Record {
+        job: job.id,
+        generation: job.generation,
+        nominal_at: newest,
+        cause: Cause::Schedule,
+        step: 0,
+        attempt: 0,
+        ordinal: job.counters.execution + 1,
+        started_at: newest,
+        ended_at: now,
+        status: RecordStatus::Postponed,
+        message: "The occurrence waited until the one before it had ended.".into(),
+    });
+    job.progress.entry = Some(Entry { due_at: now, ..Entry::scheduled(newest) });
+}
+
+/// No occurrence is left.
+pub(super) fn end(job: &mut Job, now: Timestamp) {
+    job.state = if job.progress.last_failed { JobState::Faulted } else { JobState::Completed };
+    job.progress.ended_at = Some(now);
+}
+
+fn skip(
+    job: &Job,
+    first_at: Timestamp,
+    last_at: Timestamp,
+    count: u64,
+    reason: SkipReason,
+    decided_at: Timestamp,
+) -> Skip {
+    Skip { job: job.id, generation: job.generation, first_at, last_at, count, reason, decided_at }
+}

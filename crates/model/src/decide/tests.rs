@@ -1,0 +1,1 @@
+//! The rules of the contract, as tests without a server.
