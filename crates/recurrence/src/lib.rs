@@ -16,8 +16,8 @@
 //! ```
 //!
 //! The crate reads no clock and knows no JSON: time is an argument, and the names in problems are those
-//! of the wire because that is where people look for them. The zones are those bundled with the time
-//! library, so that every machine gives the same answer.
+//! of the wire because that is where people look for them. The zones are the machine's; where it has none,
+//! a copy that is compiled in.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 

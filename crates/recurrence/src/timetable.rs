@@ -307,7 +307,8 @@ impl Timetable {
         if chosen {
             return resolved.plain_offset.is_none().then_some(ClockNote::FirstOfTwo);
         }
-        let change = rule.zone.change_after(second - zone::QUIET_SECONDS).filter(|&change| change <= second)?;
+        let change =
+            rule.zone.change_after(second - zone::QUIET_SECONDS).filter(|&change| change <= second)?;
         let wall = jiff::tz::Offset::UTC
             .to_datetime(Timestamp::from_second(second + rule.zone.offset_at(change - 1)).ok()?);
         Some(ClockNote::Moved { wall })

@@ -1,0 +1,41 @@
+//! How the process ends.
+
+use std::process::ExitCode;
+
+/// The exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Fine = 0,
+    Failed = 1,
+    WrongUsage = 2,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An input that the user has to change; its text says what is wrong and what to do.
+#[derive(Debug)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl std::fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
+
+/// Prints an error with what caused it, and says how to end.
+#[expect(clippy::needless_pass_by_value, reason = "the end of the error's life")]
+pub(crate) fn report(error: anyhow::Error) -> Exit {
+    // Whoever reads our output has gone (`punctual preview | head`): that is no failure.
+    let gone = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    if gone.into_iter().any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe) {
+        return Exit::Fine;
+    }
+    eprintln!("error: {error:#}");
+    if error.is::<WrongUsage>() { Exit::WrongUsage } else { Exit::Failed }
+}

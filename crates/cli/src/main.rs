@@ -1,0 +1,22 @@
+//! The `punctual` binary: the only place that reads the environment, files and the real clock, and
+//! that puts the parts together.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod clock;
+mod exit;
+mod options;
+mod preview;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::options::{Options, Verb};
+
+fn main() -> ExitCode {
+    let outcome = match Options::parse().verb {
+        Verb::Preview(options) => preview::preview(&options),
+    };
+    outcome.unwrap_or_else(exit::report).into()
+}
