@@ -44,6 +44,7 @@ impl ApiError {
                 | "InvalidApiVersionParameter"
                 | "LocationNotAvailableForResourceType"
                 | "InvalidResourceLocation"
+                | "InvalidResourceGroupLocation"
         )
     }
 
@@ -225,6 +226,14 @@ impl ApiError {
             shown(asked)
         );
         Self::new(409, "InvalidResourceLocation", message)
+    }
+
+    /// 409: a group stays in its region.
+    pub(crate) fn group_location_change(current: &str, asked: &str) -> Self {
+        let message = format!(
+            "Invalid resource group location '{asked}'. The resource group already exists in location '{current}'."
+        );
+        Self::new(409, "InvalidResourceGroupLocation", message)
     }
 
     // What the caller can't help.

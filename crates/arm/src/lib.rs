@@ -12,21 +12,33 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
-mod collection;
+mod action;
+pub mod collection;
 mod dialect;
 mod error;
-mod job;
+pub mod history;
+pub mod id;
+pub mod job;
 mod location;
+mod merge;
+pub mod page;
 mod preview;
+pub mod provider;
+mod query;
+pub mod quota;
 mod reader;
 pub mod recurrence;
 pub mod time;
 mod version;
 
+pub use collection::CollectionContext;
 pub use dialect::Dialect;
 pub use error::ApiError;
+pub use job::JobContext;
 pub use location::Locations;
+pub use page::{CollectionsPage, HistoryPage, JobsPage};
 pub use preview::{Preview, read_preview};
 pub use punctual_recurrence::Problem;
+pub use query::Query;
 pub use recurrence::read_rule;
 pub use version::ApiVersion;

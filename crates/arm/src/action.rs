@@ -1,0 +1,185 @@
+//! Actions: what a job does, its retries, and the error actions behind it.
+
+mod authentication;
+mod http;
+mod message;
+mod retry;
+
+use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, Sku};
+use serde_json::{Map, Value};
+
+use crate::Dialect;
+use crate::reader::{Object, Path, Problems};
+
+/// What reading an action depends on besides the JSON.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    /// The plan of the job's collection.
+    pub(crate) sku: Sku,
+    /// The stored action of the same step, whose secrets hold where none are given: in a PATCH only.
+    pub(crate) kept: Option<&'a Action>,
+    /// The stored main action: a certificate that was opened before need not be opened again.
+    pub(crate) opened: Option<&'a Action>,
+}
+
+impl<'a> Reading<'a> {
+    fn of_error_action(self) -> Self {
+        Self { kept: self.kept.and_then(|action| action.error_action.as_deref()), ..self }
+    }
+
+    fn kept_kind(self) -> Option<&'a ActionKind> {
+        self.kept.map(|action| &action.kind)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Http,
+    Https,
+    StorageQueue,
+    ServiceBusQueue,
+    ServiceBusTopic,
+}
+
+const TYPES: [(&str, Type); 5] = [
+    ("Http", Type::Http),
+    ("Https", Type::Https),
+    ("StorageQueue", Type::StorageQueue),
+    ("ServiceBusQueue", Type::ServiceBusQueue),
+    ("ServiceBusTopic", Type::ServiceBusTopic),
+];
+
+/// Reads an action with its error actions. `None` only with a problem.
+pub(crate) fn read(
+    value: &Value,
+    path: Path<'_>,
+    reading: Reading<'_>,
+    problems: &mut Problems,
+) -> Option<Action> {
+    read_step(value, path, 0, reading, problems)
+}
+
+fn read_step(
+    value: &Value,
+    path: Path<'_>,
+    step: usize,
+    reading: Reading<'_>,
+    problems: &mut Problems,
+) -> Option<Action> {
+    let action = Object::of(value, path, problems)?;
+    if action.get("type").is_none() {
+        action.note("type", "is required", problems);
+    }
+    let kind =
+        action.name_of("type", &TYPES, problems).and_then(|one| read_kind(&action, one, reading, problems));
+    let retry = retry::read(&action, reading.sku, problems);
+    let error_action = action.get("errorAction").and_then(|value| {
+        if step == ERROR_ACTION_DEPTH_MAX {
+            let message = format!("at most {ERROR_ACTION_DEPTH_MAX} error actions may follow one another");
+            action.note("errorAction", message, problems);
+            return None;
+        }
+        let path = action.at("errorAction");
+        read_step(value, path, step + 1, reading.of_error_action(), problems).map(Box::new)
+    });
+    Some(Action { kind: kind?, retry, error_action })
+}
+
+fn read_kind(
+    action: &Object<'_>,
+    declared: Type,
+    reading: Reading<'_>,
+    problems: &mut Problems,
+) -> Option<ActionKind> {
+    let (member, type_name) = match declared {
+        Type::Http => ("request", "Http"),
+        Type::Https => ("request", "Https"),
+        Type::StorageQueue => ("queueMessage", "StorageQueue"),
+        Type::ServiceBusQueue => ("serviceBusQueueMessage", "ServiceBusQueue"),
+        Type::ServiceBusTopic => ("serviceBusTopicMessage", "ServiceBusTopic"),
+    };
+    let Some(value) = action.get(member) else {
+        action.note(member, format!("is required with type {type_name}"), problems);
+        return None;
+    };
+    let object = Object::of(value, action.at(member), problems)?;
+    match declared {
+        Type::Http => http::read(&object, false, reading, problems).map(ActionKind::Http),
+        Type::Https => http::read(&object, true, reading, problems).map(ActionKind::Http),
+        Type::StorageQueue => {
+            message::read_queue(&object, reading.kept_kind(), problems).map(ActionKind::StorageQueue)
+        }
+        Type::ServiceBusQueue => {
+            let kept = match reading.kept_kind() {
+                Some(ActionKind::ServiceBusQueue(kept)) => Some(kept),
+                _ => None,
+            };
+            message::read_bus(&object, "queueName", kept, problems).map(ActionKind::ServiceBusQueue)
+        }
+        Type::ServiceBusTopic => {
+            let kept = match reading.kept_kind() {
+                Some(ActionKind::ServiceBusTopic(kept)) => Some(kept),
+                _ => None,
+            };
+            message::read_bus(&object, "topicPath", kept, problems).map(ActionKind::ServiceBusTopic)
+        }
+    }
+}
+
+/// Renders an action without its secrets.
+pub(crate) fn render(action: &Action, dialect: Dialect) -> Value {
+    let mut members = Map::new();
+    let type_name = match &action.kind {
+        ActionKind::Http(http) => {
+            members.insert("request".into(), http::render(http));
+            if http.declared_https { "Https" } else { "Http" }
+        }
+        ActionKind::StorageQueue(queue) => {
+            members.insert("queueMessage".into(), message::render_queue(queue));
+            "StorageQueue"
+        }
+        ActionKind::ServiceBusQueue(bus) => {
+            members.insert("serviceBusQueueMessage".into(), message::render_bus(bus, "queueName", dialect));
+            "ServiceBusQueue"
+        }
+        ActionKind::ServiceBusTopic(bus) => {
+            members.insert("serviceBusTopicMessage".into(), message::render_bus(bus, "topicPath", dialect));
+            "ServiceBusTopic"
+        }
+    };
+    members.insert("type".into(), type_name.into());
+    if let Some(policy) = &action.retry {
+        members.insert("retryPolicy".into(), retry::render(policy, dialect));
+    }
+    if let Some(error_action) = &action.error_action {
+        members.insert("errorAction".into(), render(error_action, dialect));
+    }
+    members.into()
+}
+
+/// How many bytes of secrets an action and its error actions hold.
+pub(crate) fn secret_bytes(action: &Action) -> usize {
+    action
+        .steps()
+        .map(|step| match &step.kind {
+            ActionKind::Http(http) => http.authentication.as_ref().map_or(0, authentication::secret_bytes),
+            ActionKind::StorageQueue(queue) => queue.sas_token.expose().len(),
+            ActionKind::ServiceBusQueue(bus) | ActionKind::ServiceBusTopic(bus) => {
+                let key = bus.authentication.as_ref().and_then(|one| one.sas_key.as_ref());
+                key.map_or(0, |key| key.expose().len())
+            }
+        })
+        .sum()
+}
+
+/// Inserts a text if there is one.
+fn insert_text(members: &mut Map<String, Value>, name: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        members.insert(name.into(), text.into());
+    }
+}
+
+/// A map of texts as an object.
+pub(crate) fn texts(pairs: &[(String, String)]) -> Value {
+    Value::Object(pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect())
+}

@@ -1,0 +1,64 @@
+//! Retry policies.
+
+use jiff::SignedDuration;
+use punctual_model::{RetryPolicy, Sku};
+use serde_json::{Map, Value};
+
+use crate::Dialect;
+use crate::reader::{Object, Problems};
+use crate::time;
+
+/// 18 months, counted as the largest interval of days is.
+const INTERVAL_MAX: SignedDuration = SignedDuration::from_hours(548 * 24);
+const COUNT_MAX: i64 = 20;
+
+/// Reads the `retryPolicy` of an action; where it has none, the one that published templates put into
+/// its `request` by mistake.
+pub(super) fn read(action: &Object<'_>, sku: Sku, problems: &mut Problems) -> Option<RetryPolicy> {
+    if let Some(value) = action.get("retryPolicy") {
+        let policy = Object::of(value, action.at("retryPolicy"), problems)?;
+        return Some(read_policy(&policy, sku, problems));
+    }
+    if action.nulled("retryPolicy") {
+        return None;
+    }
+    let path = action.at("request");
+    // A request that is no object was already found at fault.
+    let request = Object::of(action.get("request")?, path, &mut Problems::default())?;
+    let policy = Object::of(request.get("retryPolicy")?, request.at("retryPolicy"), problems)?;
+    Some(read_policy(&policy, sku, problems))
+}
+
+fn read_policy(policy: &Object<'_>, sku: Sku, problems: &mut Problems) -> RetryPolicy {
+    let fixed = policy.name_of("retryType", &[("Fixed", true), ("None", false)], problems);
+    let interval = policy.span("retryInterval", problems);
+    let min = SignedDuration::from_secs(sku.retry_interval_seconds_min());
+    if let Some(interval) = interval.filter(|interval| !(min..=INTERVAL_MAX).contains(interval)) {
+        let plan = if sku == Sku::Free { " on the Free plan" } else { "" };
+        let message = format!(
+            "must be from {} to {}{plan}, not {}",
+            time::time_span(min),
+            time::time_span(INTERVAL_MAX),
+            time::time_span(interval)
+        );
+        policy.note("retryInterval", message, problems);
+    }
+    let count = policy.integer("retryCount", problems);
+    if let Some(count) = count.filter(|count| !(0..=COUNT_MAX).contains(count)) {
+        policy.note("retryCount", format!("must be from 0 to {COUNT_MAX}, not {count}"), problems);
+    }
+    let count = count.and_then(|count| u32::try_from(count).ok());
+    RetryPolicy { fixed: fixed.unwrap_or(true), interval, count }
+}
+
+pub(super) fn render(policy: &RetryPolicy, dialect: Dialect) -> Value {
+    let mut members = Map::new();
+    members.insert("retryType".into(), if policy.fixed { "fixed" } else { "none" }.into());
+    if let Some(interval) = policy.interval {
+        members.insert("retryInterval".into(), dialect.duration(interval).into());
+    }
+    if let Some(count) = policy.count {
+        members.insert("retryCount".into(), count.into());
+    }
+    members.into()
+}

@@ -1,0 +1,183 @@
+//! Reading a PUT or a PATCH of a job.
+
+use jiff::Timestamp;
+use punctual_model::{Action, JobKey, JobSpec, Sku};
+use punctual_recurrence::{Rule, Start};
+use serde_json::Value;
+
+use super::render_spec;
+use crate::action::{self, Reading};
+use crate::merge::{merge, move_misplaced_retry};
+use crate::reader::{Object, Path, Problems, kind, shown};
+use crate::{ApiError, ApiVersion, Dialect, id, recurrence};
+
+/// The largest definition, as compact JSON with its secrets.
+const JOB_BYTES_MAX: usize = 16 * 1024;
+
+/// What reading a job depends on besides the body.
+#[derive(Clone, Copy, Debug)]
+pub struct JobContext {
+    /// The request's.
+    pub version: ApiVersion,
+    /// The plan of the job's collection.
+    pub sku: Sku,
+    /// The time of the request.
+    pub now: Timestamp,
+}
+
+/// Reads the body of a PUT. `existing` is the job that it replaces: what an older api-version can't
+/// say stays as it was.
+pub fn read_put(
+    body: &[u8],
+    key: &JobKey,
+    existing: Option<&JobSpec>,
+    context: &JobContext,
+) -> Result<JobSpec, ApiError> {
+    let document = parse(body)?;
+    let opened = existing.map(|spec| &spec.action);
+    let with_time_zone = context.version.has_additions();
+    let mut spec = read(&document, key, Kept { secrets: None, opened, with_time_zone }, context)?;
+    if !with_time_zone && let Some(rule) = &mut spec.recurrence {
+        rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
+    }
+    // White space and properties that nobody knows don't count, so most bodies need no second look.
+    if body.len() > JOB_BYTES_MAX {
+        check_size(&spec)?;
+    }
+    Ok(spec)
+}
+
+/// Reads the body of a PATCH onto the stored definition: what is not mentioned keeps its value, secrets
+/// included; null removes; the members of another action type than the one that results are dropped.
+pub fn read_patch(
+    body: &[u8],
+    key: &JobKey,
+    existing: &JobSpec,
+    context: &JobContext,
+) -> Result<JobSpec, ApiError> {
+    let mut patch = parse(body)?;
+    if let Some(action) = patch.pointer_mut("/properties/action") {
+        move_misplaced_retry(action);
+    }
+    if !context.version.has_additions()
+        && let Some(Value::Object(rule)) = patch.pointer_mut("/properties/recurrence")
+    {
+        rule.remove("timeZone");
+    }
+    let mut properties = render_spec(existing, ApiVersion::V2026_11, Dialect::default());
+    properties.insert("state".into(), if existing.enabled { "enabled" } else { "disabled" }.into());
+    let mut document = Value::Object([("properties".to_owned(), properties.into())].into_iter().collect());
+    merge(&mut document, patch);
+    let secrets = Some(&existing.action);
+    let spec = read(&document, key, Kept { secrets, opened: secrets, with_time_zone: true }, context)?;
+    check_size(&spec)?;
+    Ok(spec)
+}
+
+/// Bytes as a JSON object that has properties: anything else is no job at all.
+fn parse(body: &[u8]) -> Result<Value, ApiError> {
+    let document: Value = serde_json::from_slice(body).map_err(|error| {
+        // The error's own text may quote the body, so only the place is told.
+        let place = format!("line {} column {}", error.line(), error.column());
+        ApiError::malformed_job(if body.is_empty() {
+            "the body is empty".to_owned()
+        } else {
+            format!("the body is not JSON ({place})")
+        })
+    })?;
+    match document.get("properties") {
+        Some(Value::Object(_)) => Ok(document),
+        None | Some(Value::Null) if document.is_object() => {
+            Err(ApiError::malformed_job("properties is required"))
+        }
+        None => Err(ApiError::malformed_job(format!("the body must be an object, not {}", kind(&document)))),
+        Some(other) => {
+            Err(ApiError::malformed_job(format!("properties must be an object, not {}", kind(other))))
+        }
+    }
+}
+
+/// What is taken over from the stored job.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    /// The main action whose secrets hold where none are given.
+    secrets: Option<&'a Action>,
+    /// The main action whose certificates were opened before.
+    opened: Option<&'a Action>,
+    /// Whether `timeZone` is a known name.
+    with_time_zone: bool,
+}
+
+fn read(document: &Value, key: &JobKey, kept: Kept<'_>, context: &JobContext) -> Result<JobSpec, ApiError> {
+    let mut problems = Problems::default();
+    let problems = &mut problems;
+    let spec = Object::of(document, Path::Root, problems).and_then(|document| {
+        check_id(&document, key, problems);
+        let properties = Object::of(document.get("properties")?, document.at("properties"), problems)?;
+        read_properties(&properties, kept, context, problems)
+    });
+    let without_action = document.pointer("/properties/action").is_none_or(Value::is_null);
+    let problems = std::mem::take(problems).into_vec();
+    match spec {
+        Some(spec) if problems.is_empty() => Ok(spec),
+        _ => {
+            let error = ApiError::invalid(&problems);
+            Err(if without_action { ApiError::malformed_job(error.message) } else { error })
+        }
+    }
+}
+
+fn read_properties(
+    properties: &Object<'_>,
+    kept: Kept<'_>,
+    context: &JobContext,
+    problems: &mut Problems,
+) -> Option<JobSpec> {
+    let start_at = properties.instant("startTime", problems);
+    if let Err(problem) = (Start { start_at, put_at: context.now }).check() {
+        problems.add_below(properties.path(), vec![problem]);
+    }
+    if properties.get("action").is_none() {
+        properties.note("action", "is required", problems);
+    }
+    let action = properties.get("action").and_then(|value| {
+        let reading = Reading { sku: context.sku, kept: kept.secrets, opened: kept.opened };
+        action::read(value, properties.at("action"), reading, problems)
+    });
+    let recurrence: Option<Rule> = properties.get("recurrence").and_then(|value| {
+        recurrence::read(value, properties.at("recurrence"), kept.with_time_zone, problems)
+    });
+    let enabled = read_state(properties, problems);
+    Some(JobSpec { start_at, action: action?, recurrence, enabled })
+}
+
+fn read_state(properties: &Object<'_>, problems: &mut Problems) -> bool {
+    let Some(state) = properties.text("state", problems) else { return true };
+    let is = |name: &str| state.eq_ignore_ascii_case(name);
+    if is("completed") || is("faulted") {
+        let message = format!("'{state}' is set by the service alone: ask for Enabled or Disabled");
+        properties.note("state", message, problems);
+    } else if !is("enabled") && !is("disabled") {
+        properties.note("state", format!("'{}' is not one of Enabled, Disabled", shown(state)), problems);
+    }
+    !is("disabled")
+}
+
+/// Clients send back what they read, so an id may be there; but it must be that of this job.
+fn check_id(document: &Object<'_>, key: &JobKey, problems: &mut Problems) {
+    if let Some(written) = document.text("id", problems)
+        && written.to_lowercase() != id::job(key).to_lowercase()
+    {
+        document.note("id", "is that of another resource than the one in the URL", problems);
+    }
+}
+
+fn check_size(spec: &JobSpec) -> Result<(), ApiError> {
+    let shown = Value::Object(render_spec(spec, ApiVersion::V2026_11, Dialect::default()));
+    let bytes = shown.to_string().len() + action::secret_bytes(&spec.action);
+    if bytes <= JOB_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("The job is too large: {bytes} bytes, where at most {JOB_BYTES_MAX} are allowed.");
+    Err(ApiError::bad_request(message))
+}

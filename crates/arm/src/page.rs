@@ -1,0 +1,336 @@
+//! Pages of lists: `$top`, `$skip`, `$filter`, and the opaque `$skiptoken` of our own next links.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use punctual_model::{JobState, Name, RecordStatus};
+use serde_json::{Map, Value};
+
+use crate::reader::shown;
+use crate::{ApiError, Query};
+
+/// How many jobs are listed without `$top`: as many as a collection can hold.
+pub const JOBS_LIMIT: usize = 1000;
+/// How many records are listed without `$top`, as in the original service.
+pub const HISTORY_LIMIT: usize = 500;
+/// How many collections are listed at a time.
+pub const COLLECTIONS_LIMIT: usize = 1000;
+const TOP_MAX: usize = 100;
+
+/// Which jobs of a collection to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobsPage {
+    /// In this state only.
+    pub state: Option<JobState>,
+    /// The filter contradicts itself: the answer is empty, and nobody needs to be asked.
+    pub empty: bool,
+    /// Without the first so many.
+    pub skip: usize,
+    /// At most so many.
+    pub limit: usize,
+    /// Whether `$top` was given: then there is no next link, the caller pages by itself.
+    pub topped: bool,
+}
+
+/// Which records of a job to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// With one of these statuses; all if empty.
+    pub statuses: Vec<RecordStatus>,
+    /// The filter contradicts itself: the answer is empty, and nobody needs to be asked.
+    pub empty: bool,
+    /// Those behind this one: its start and its sequence number.
+    pub after: Option<(Timestamp, i64)>,
+    /// Without the first so many.
+    pub skip: usize,
+    /// At most so many.
+    pub limit: usize,
+    /// Whether `$top` was given: then there is no next link, the caller pages by itself.
+    pub topped: bool,
+}
+
+/// Which collections to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionsPage {
+    /// Those behind this one: its group and its name.
+    pub after: Option<(Name, Name)>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl JobsPage {
+    /// Reads the query of a list of jobs.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let (skip, top) = read_numbers(query)?;
+        let mut states = Selection::default();
+        for condition in read_filter(query)? {
+            match condition.property.as_str() {
+                "state" => states.narrow(&[read_state(&condition)?]),
+                _ => return Err(unknown_filter(&condition.text)),
+            }
+        }
+        let (mut allowed, empty) = states.finish();
+        Ok(Self {
+            state: allowed.pop(),
+            empty,
+            skip,
+            limit: top.unwrap_or(JOBS_LIMIT),
+            topped: top.is_some(),
+        })
+    }
+}
+
+impl HistoryPage {
+    /// Reads the query of a list of records.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let (skip, top) = read_numbers(query)?;
+        let mut statuses = Selection::default();
+        for condition in read_filter(query)? {
+            match condition.property.as_str() {
+                "status" => statuses.narrow(&[read_status(&condition)?]),
+                // A job's state, said of a record: what the record says of the job.
+                "state" => match read_state(&condition)? {
+                    JobState::Completed => statuses.narrow(&[RecordStatus::Completed]),
+                    JobState::Faulted => statuses.narrow(&[RecordStatus::Failed]),
+                    JobState::Enabled | JobState::Disabled => statuses.narrow(&[]),
+                },
+                _ => return Err(unknown_filter(&condition.text)),
+            }
+        }
+        let (statuses, empty) = statuses.finish();
+        let after = query.get("$skiptoken").map(read_history_token).transpose()?;
+        Ok(Self { statuses, empty, after, skip, limit: top.unwrap_or(HISTORY_LIMIT), topped: top.is_some() })
+    }
+
+    /// The `$skiptoken` of the page behind a record.
+    pub fn token(started_at: Timestamp, sequence: i64) -> String {
+        URL_SAFE_NO_PAD.encode(format!("h1 {} {sequence}", started_at.as_nanosecond()))
+    }
+}
+
+impl CollectionsPage {
+    /// Reads the query of a list of collections.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let after = query.get("$skiptoken").map(read_collections_token).transpose()?;
+        Ok(Self { after, limit: COLLECTIONS_LIMIT })
+    }
+
+    /// The `$skiptoken` of the page behind a collection.
+    pub fn token(group: &Name, name: &Name) -> String {
+        URL_SAFE_NO_PAD.encode(format!("c1\n{group}\n{name}"))
+    }
+}
+
+/// A list as it is answered; `nextLink` is there even if there is none.
+pub fn render(values: Vec<Value>, next_link: Option<String>) -> Value {
+    let mut members = Map::new();
+    members.insert("value".into(), values.into());
+    members.insert("nextLink".into(), next_link.map_or(Value::Null, Value::String));
+    members.into()
+}
+
+fn read_history_token(token: &str) -> Result<(Timestamp, i64), ApiError> {
+    let text = read_token(token)?;
+    let mut parts = text.split(' ');
+    let place = (parts.next() == Some("h1")).then(|| {
+        let started_at = Timestamp::from_nanosecond(parts.next()?.parse().ok()?).ok()?;
+        Some((started_at, parts.next()?.parse().ok()?))
+    });
+    place.flatten().ok_or_else(unknown_token)
+}
+
+fn read_collections_token(token: &str) -> Result<(Name, Name), ApiError> {
+    let text = read_token(token)?;
+    let parts: Vec<_> = text.split('\n').collect();
+    match parts[..] {
+        ["c1", group, name] => Ok((group.into(), name.into())),
+        _ => Err(unknown_token()),
+    }
+}
+
+fn read_token(token: &str) -> Result<String, ApiError> {
+    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| unknown_token())?;
+    String::from_utf8(bytes).map_err(|_| unknown_token())
+}
+
+fn unknown_token() -> ApiError {
+    ApiError::bad_request("The $skiptoken is invalid: use the nextLink of the page before as it is.")
+}
+
+/// `$skip` and `$top`.
+fn read_numbers(query: &Query) -> Result<(usize, Option<usize>), ApiError> {
+    let number = |name: &str, fits: fn(usize) -> bool, rule: &str| match query.get(name) {
+        None => Ok(None),
+        Some(text) => match text.trim().parse().ok().filter(|number| fits(*number)) {
+            Some(number) => Ok(Some(number)),
+            None => Err(ApiError::bad_request(format!(
+                "The {name} value '{}' is invalid: it must be {rule}.",
+                shown(text)
+            ))),
+        },
+    };
+    let top = number("$top", |top| (1..=TOP_MAX).contains(&top), "from 1 to 100")?;
+    let skip = number("$skip", |_| true, "0 or more")?;
+    Ok((skip.unwrap_or(0), top))
+}
+
+/// One `property eq value`; the property in lower case, the value without quotes.
+struct Condition {
+    property: String,
+    value: String,
+    text: String,
+}
+
+/// The conditions of a `$filter`, joined by `and`.
+fn read_filter(query: &Query) -> Result<Vec<Condition>, ApiError> {
+    let Some(filter) = query.get("$filter").filter(|filter| !filter.trim().is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let words: Vec<_> = filter.split_whitespace().collect();
+    let mut conditions = Vec::new();
+    for (index, clause) in words.chunks(4).enumerate() {
+        let (condition, last) = match clause {
+            [property, operator, value] => ((property, operator, value), true),
+            [property, operator, value, and] if and.eq_ignore_ascii_case("and") => {
+                ((property, operator, value), false)
+            }
+            _ => return Err(unknown_filter(filter)),
+        };
+        let (property, operator, value) = condition;
+        // An `and` with nothing behind it, or a condition too many without one before it.
+        let ends_here = (index + 1) * 4 >= words.len();
+        if !operator.eq_ignore_ascii_case("eq") || last != ends_here {
+            return Err(unknown_filter(filter));
+        }
+        let quoted = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+        conditions.push(Condition {
+            property: property.to_ascii_lowercase(),
+            value: quoted.unwrap_or(value).to_owned(),
+            text: filter.to_owned(),
+        });
+    }
+    Ok(conditions)
+}
+
+fn read_state(condition: &Condition) -> Result<JobState, ApiError> {
+    let all = [JobState::Enabled, JobState::Disabled, JobState::Completed, JobState::Faulted];
+    let known =
+        all.into_iter().find(|one| crate::job::state_name(*one).eq_ignore_ascii_case(&condition.value));
+    known.ok_or_else(|| unknown_filter(&condition.text))
+}
+
+fn read_status(condition: &Condition) -> Result<RecordStatus, ApiError> {
+    let all = [RecordStatus::Completed, RecordStatus::Failed, RecordStatus::Postponed];
+    let known =
+        all.into_iter().find(|one| crate::history::status_name(*one).eq_ignore_ascii_case(&condition.value));
+    known.ok_or_else(|| unknown_filter(&condition.text))
+}
+
+fn unknown_filter(filter: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "The $filter '{}' is invalid: jobs are filtered by 'state eq Enabled' (or Disabled, Completed, \
+         Faulted), history by 'status eq Completed' (or Failed, Postponed); conditions are joined by 'and'.",
+        shown(filter)
+    ))
+}
+
+/// What several conditions leave.
+struct Selection<T>(Option<Vec<T>>);
+
+impl<T> Default for Selection<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Copy + PartialEq> Selection<T> {
+    fn narrow(&mut self, to: &[T]) {
+        match &mut self.0 {
+            None => self.0 = Some(to.to_vec()),
+            Some(left) => left.retain(|one| to.contains(one)),
+        }
+    }
+
+    /// What is left (nothing said: everything, an empty list), and whether that is nothing at all.
+    fn finish(self) -> (Vec<T>, bool) {
+        let empty = self.0.as_ref().is_some_and(Vec::is_empty);
+        (self.0.unwrap_or_default(), empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn job_pages_are_read() {
+        let all = JobsPage { state: None, empty: false, skip: 0, limit: 1000, topped: false };
+        let check = |raw: &str, expected: Option<JobsPage>| {
+            assert_eq!(JobsPage::read(&Query::decode(raw)).ok(), expected, "{raw}");
+        };
+        check("", Some(all.clone()));
+        check("$top=5&$skip=10", Some(JobsPage { skip: 10, limit: 5, topped: true, ..all.clone() }));
+        let disabled = JobsPage { state: Some(JobState::Disabled), ..all.clone() };
+        check("$filter=state%20eq%20Disabled", Some(disabled.clone()));
+        check("$filter=State+EQ+'disabled'", Some(disabled.clone()));
+        check("$filter=state+eq+disabled+and+state+eq+disabled", Some(disabled));
+        let nothing = JobsPage { empty: true, ..all.clone() };
+        check("$filter=state+eq+disabled+and+state+eq+enabled", Some(nothing));
+        check("$filter=", Some(all));
+        for bad in [
+            "$top=0",
+            "$top=101",
+            "$top=x",
+            "$top=",
+            "$skip=-1",
+            "$filter=state",
+            "$filter=state+ne+enabled",
+            "$filter=state+eq+on",
+            "$filter=status+eq+failed",
+            "$filter=state+eq+enabled+and",
+            "$filter=state+eq+enabled+or+state+eq+disabled",
+            "$filter=state+eq+enabled+state+eq+disabled",
+        ] {
+            check(bad, None);
+        }
+    }
+
+    #[test]
+    fn history_pages_are_read() {
+        use RecordStatus::{Completed, Failed, Postponed};
+        let check = |raw: &str, expected: Option<(&[RecordStatus], bool)>| {
+            let page = HistoryPage::read(&Query::decode(raw)).ok();
+            assert_eq!(
+                page.map(|page| (page.statuses, page.empty)),
+                expected.map(|(s, e)| (s.to_vec(), e)),
+                "{raw}"
+            );
+        };
+        check("", Some((&[], false)));
+        check("$filter=status+eq+Failed", Some((&[Failed], false)));
+        check("$filter=status+eq+'postponed'", Some((&[Postponed], false)));
+        check("$filter=state+eq+completed", Some((&[Completed], false)));
+        check("$filter=state+eq+Faulted+and+status+eq+Failed", Some((&[Failed], false)));
+        check("$filter=state+eq+Faulted+and+status+eq+Completed", Some((&[], true)));
+        check("$filter=state+eq+Enabled", Some((&[], true)));
+        check("$filter=status+eq+Faulted", None);
+        check("$skiptoken=nonsense", None);
+    }
+
+    #[test]
+    fn tokens_lead_back_to_their_place() {
+        let place = ("2026-11-15T08:30:00.1234567Z".parse().unwrap(), 42);
+        let token = HistoryPage::token(place.0, place.1);
+        let page = HistoryPage::read(&Query::decode(&format!("$skiptoken={token}"))).unwrap();
+        assert_eq!((page.after, page.limit), (Some(place), 500));
+        let token = CollectionsPage::token(&"Rg".into(), &"Jc".into());
+        let page = CollectionsPage::read(&Query::decode(&format!("$SKIPTOKEN={token}"))).unwrap();
+        assert_eq!(page.after, Some(("Rg".into(), "Jc".into())));
+        assert!(HistoryPage::read(&Query::decode(&format!("$skiptoken={token}"))).is_err());
+    }
+
+    #[test]
+    fn lists_say_that_there_is_no_next_page() {
+        assert_eq!(render(Vec::new(), None).to_string(), r#"{"value":[],"nextLink":null}"#);
+    }
+}
