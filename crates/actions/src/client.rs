@@ -1,0 +1,116 @@
+//! HTTP clients with their pools of connections, one for each identity.
+//!
+//! A connection on which one job's certificate was shown is never used for another job: each certificate
+//! has a client, and so a pool, of its own, found by a hash of the file and its password, so that only
+//! who has both can get at it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use punctual_model::Secret;
+use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+
+use crate::connector::Connector;
+use crate::dial::Dialer;
+use crate::shelf::Shelf;
+use crate::tls::{Identity, Trust};
+
+/// Client certificates that are kept open with their pools; the least used one is closed for the next.
+const IDENTITIES_MAX: usize = 256;
+
+/// How much of an answer's head is read. Beyond it the answer counts as broken.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// How much of a body a target may send ahead over HTTP/2 before we ask for more; two kilobytes are kept.
+const STREAM_WINDOW_BYTES: u32 = 16 * 1024;
+
+/// The same for one connection with all its streams.
+const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// How often a connection over HTTP/2 is asked whether it still lives, while requests wait on it. Without
+/// it one dead peer would take every later request with it.
+const PING_EVERY: Duration = Duration::from_secs(10);
+
+/// An HTTP client with its own pool.
+pub(crate) type Client = legacy::Client<Connector, Full<Bytes>>;
+
+/// How many idle connections are kept, and how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolLimits {
+    pub(crate) idle_per_host_max: usize,
+    pub(crate) idle_timeout: Duration,
+}
+
+/// All clients.
+pub(crate) struct Clients {
+    dialer: Arc<Dialer>,
+    trust: Trust,
+    limits: PoolLimits,
+    anonymous: Client,
+    identified: Shelf<[u8; 32], OnceCell<Result<Client, String>>>,
+}
+
+impl Clients {
+    pub(crate) fn new(dialer: Dialer, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
+        let dialer = Arc::new(dialer);
+        let anonymous = client(&dialer, &trust, limits, None)?;
+        Ok(Self { dialer, trust, limits, anonymous, identified: Shelf::new(IDENTITIES_MAX) })
+    }
+
+    /// The client that shows no certificate.
+    pub(crate) fn anonymous(&self) -> &Client {
+        &self.anonymous
+    }
+
+    /// The client that shows the certificate of a PKCS#12 file, or what is wrong with that.
+    pub(crate) async fn identified(&self, pfx: &Secret, password: &Secret) -> Result<Client, String> {
+        let slot = self.identified.get_or_make(fingerprint(pfx, password), OnceCell::new);
+        slot.get_or_init(|| self.open(pfx, password)).await.clone()
+    }
+
+    async fn open(&self, file: &Secret, password: &Secret) -> Result<Client, String> {
+        let (file, password) = (file.clone(), password.clone());
+        // Deriving the file's key takes milliseconds of pure computing.
+        let opening = tokio::task::spawn_blocking(move || Identity::open(&file, &password));
+        let identity =
+            opening.await.map_err(|_| "The client certificate could not be opened".to_owned())??;
+        client(&self.dialer, &self.trust, self.limits, Some(identity))
+            .map_err(|error| format!("The client certificate can't be used: {error}"))
+    }
+}
+
+fn fingerprint(pfx: &Secret, password: &Secret) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(pfx.expose().len().to_be_bytes());
+    hash.update(pfx.expose());
+    hash.update(password.expose());
+    hash.finalize().into()
+}
+
+fn client(
+    dialer: &Arc<Dialer>,
+    trust: &Trust,
+    limits: PoolLimits,
+    identity: Option<Identity>,
+) -> Result<Client, rustls::Error> {
+    let connector =
+        Connector { dialer: Arc::clone(dialer), tls: TlsConnector::from(trust.config(identity)?) };
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .timer(TokioTimer::new())
+        .pool_idle_timeout(limits.idle_timeout)
+        .pool_max_idle_per_host(limits.idle_per_host_max)
+        .http1_max_buf_size(HEAD_BYTES_MAX)
+        .http2_max_header_list_size(HEAD_BYTES_MAX as u32)
+        .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .http2_keep_alive_interval(PING_EVERY)
+        .http2_keep_alive_timeout(PING_EVERY)
+        .build(connector))
+}

@@ -1,0 +1,221 @@
+//! What is kept of an answer, and how the history tells it.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use http::{HeaderMap, HeaderName, Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+
+use super::status;
+use crate::scrub::Scrub;
+
+/// How much of a body is read (CONTRACT 17.1 #21). What follows is left where it is.
+pub(crate) const BODY_BYTES_MAX: usize = 2048;
+
+/// How much of that is kept.
+const BODY_CHARACTERS_MAX: usize = 1024;
+
+/// How much of the headers is kept; a target can send sixty kilobytes of them to every attempt.
+const HEADERS_BYTES_MAX: usize = 8192;
+
+/// An answer as far as it is kept.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads the beginning of the body, then lets go of the rest: dropping it closes a connection over
+    /// HTTP/1.1 that has more to say, and resets the stream over HTTP/2.
+    pub(crate) async fn capture(
+        response: Response<Incoming>,
+        bytes_max: usize,
+    ) -> Result<Self, hyper::Error> {
+        let (parts, mut incoming) = response.into_parts();
+        let announced = incoming.size_hint().lower().min(bytes_max as u64) as usize;
+        let mut body = Vec::with_capacity(announced);
+        while body.len() < bytes_max && !incoming.is_end_stream() {
+            let Some(frame) = incoming.frame().await.transpose()? else { break };
+            if let Some(bytes) = frame.data_ref() {
+                let room = bytes_max - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+        }
+        Ok(Self { status: parts.status, headers: parts.headers, body })
+    }
+
+    /// The text of CONTRACT 9.1.
+    pub(crate) fn message(&self, host: &str, scrub: &Scrub) -> String {
+        let mut text = String::with_capacity(256 + self.body.len());
+        let status = status::name(self.status);
+        // Writing to a string can't fail.
+        let _ = write!(text, "Http Action - Response from host '{host}': '{status}' Response Headers: ");
+        write_headers(&mut text, &self.headers, scrub);
+        text.push_str(" Body: ");
+        let body = scrub.clean(decode(&self.body));
+        text.extend(body.chars().take(BODY_CHARACTERS_MAX).map(storable));
+        text
+    }
+}
+
+fn write_headers(text: &mut String, headers: &HeaderMap, scrub: &Scrub) {
+    let limit = text.len() + HEADERS_BYTES_MAX;
+    for name in headers.keys().filter(|name| !describes_content(name)) {
+        let mut line = String::with_capacity(64);
+        write_name(&mut line, name.as_str());
+        for (index, value) in headers.get_all(name).iter().enumerate() {
+            line.push_str(if index == 0 { ": " } else { ", " });
+            line.extend(scrub.clean(String::from_utf8_lossy(value.as_bytes())).chars().map(storable));
+        }
+        if text.len() + line.len() > limit {
+            return;
+        }
+        text.push_str(&line);
+        text.push_str("\r\n");
+    }
+}
+
+/// .NET keeps these apart from the other headers, and the history tells only the others.
+fn describes_content(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "allow"
+            | "content-disposition"
+            | "content-encoding"
+            | "content-language"
+            | "content-length"
+            | "content-location"
+            | "content-md5"
+            | "content-range"
+            | "content-type"
+            | "expires"
+            | "last-modified"
+    )
+}
+
+/// The usual spelling of a header's name; it arrives in lower case.
+fn write_name(text: &mut String, name: &str) {
+    let usual = match name {
+        "etag" => "ETag",
+        "www-authenticate" => "WWW-Authenticate",
+        "te" => "TE",
+        "p3p" => "P3P",
+        "x-aspnet-version" => "X-AspNet-Version",
+        "x-aspnetmvc-version" => "X-AspNetMvc-Version",
+        "x-ua-compatible" => "X-UA-Compatible",
+        "x-xss-protection" => "X-XSS-Protection",
+        _ if name.starts_with("x-ms-") => name,
+        _ => {
+            let mut first = true;
+            for letter in name.chars() {
+                text.push(if first { letter.to_ascii_uppercase() } else { letter });
+                first = letter == '-';
+            }
+            return;
+        }
+    };
+    text.push_str(usual);
+}
+
+/// The bytes as text; what is not UTF-8 becomes the replacement character. A letter that was cut in two at
+/// the end is left out, and so is a byte order mark.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let whole = match std::str::from_utf8(bytes) {
+        Ok(text) => return text.into(),
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        // The first error is within; the last letter may still be cut, which shows as one odd character.
+        Err(_) => bytes,
+    };
+    String::from_utf8_lossy(whole)
+}
+
+/// PostgreSQL can't keep this one in a text.
+fn storable(letter: char) -> char {
+    if letter == '\0' { char::REPLACEMENT_CHARACTER } else { letter }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&'static str, &str)], body: &[u8]) -> Answer {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        Answer { status: StatusCode::from_u16(status).unwrap(), headers: map, body: body.to_vec() }
+    }
+
+    #[test]
+    fn the_message_of_an_answer_is_the_recorded_one() {
+        let headers = [("date", "Mon, 09 Nov 2015 20:33:59 GMT"), ("server", "Microsoft-IIS/8.5")];
+        assert_eq!(
+            answer(503, &headers, b"").message("www.bing.com", &Scrub::default()),
+            "Http Action - Response from host 'www.bing.com': 'ServiceUnavailable' Response Headers: \
+             Date: Mon, 09 Nov 2015 20:33:59 GMT\r\nServer: Microsoft-IIS/8.5\r\n Body: "
+        );
+    }
+
+    #[test]
+    fn content_headers_are_left_out_and_repeated_ones_joined() {
+        let headers = [
+            ("set-cookie", "a=1"),
+            ("content-type", "text/html"),
+            ("content-length", "2"),
+            ("allow", "GET"),
+            ("expires", "0"),
+            ("last-modified", "x"),
+            ("set-cookie", "b=2"),
+            ("x-ms-request-id", "7"),
+            ("etag", "e"),
+            ("content-security-policy", "self"),
+        ];
+        assert_eq!(
+            answer(200, &headers, b"ok").message("h", &Scrub::default()),
+            "Http Action - Response from host 'h': 'OK' Response Headers: Set-Cookie: a=1, b=2\r\n\
+             x-ms-request-id: 7\r\nETag: e\r\nContent-Security-Policy: self\r\n Body: ok"
+        );
+    }
+
+    #[test]
+    fn an_answer_without_headers_keeps_the_shape() {
+        let message = answer(204, &[], b"").message("h", &Scrub::default());
+        assert_eq!(message, "Http Action - Response from host 'h': 'NoContent' Response Headers:  Body: ");
+    }
+
+    #[test]
+    fn a_thousand_and_twenty_four_characters_are_kept() {
+        let kept = |body: &[u8]| {
+            let message = answer(200, &[], body).message("h", &Scrub::default());
+            message.split_once("Body: ").unwrap().1.to_owned()
+        };
+        assert_eq!(kept(&[b'x'; 2048]).len(), 1024);
+        assert_eq!(kept("ş".repeat(1024).as_bytes()), "ş".repeat(1024));
+        assert_eq!(kept(&"€".repeat(1000).as_bytes()[..2048]), "€".repeat(682), "the cut letter is left out");
+        assert_eq!(kept(b"\xef\xbb\xbfmark"), "mark");
+        assert_eq!(kept(b"a\xffb\0c"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn headers_are_bounded_by_whole_lines() {
+        let value = "v".repeat(3000);
+        let headers = [("a", value.as_str()), ("b", &value), ("c", &value), ("d", "short")];
+        let message = answer(200, &headers, b"body").message("h", &Scrub::default());
+        assert!(message.len() < HEADERS_BYTES_MAX + 200, "{}", message.len());
+        assert!(message.contains("\r\nB: v") && !message.contains("C: v"));
+        assert!(message.ends_with("\r\n Body: body"));
+    }
+
+    #[test]
+    fn an_echoed_secret_is_not_kept() {
+        let mut scrub = Scrub::default();
+        scrub.note("hunter22");
+        let body = format!("{}hunter22", "x".repeat(1020));
+        let message = answer(200, &[("x-echo", "got hunter22")], body.as_bytes()).message("h", &scrub);
+        assert!(!message.contains("hunt"), "{message}");
+        assert!(message.contains("X-Echo: got ***\r\n"));
+    }
+}

@@ -1,0 +1,245 @@
+//! Where a request goes: first the URI of the action, then wherever the target redirects to.
+
+use http::header::LOCATION;
+use http::{HeaderMap, Method, StatusCode};
+use punctual_model::HttpAction;
+use url::Url;
+
+use crate::failure::Failure;
+
+/// One request of possibly several.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hop {
+    /// Without user information and fragment.
+    pub(crate) url: Url,
+    pub(crate) method: Method,
+    /// A redirect turned the request into a plain GET: body and what describes it stay behind.
+    pub(crate) bare: bool,
+    /// Still at the scheme, host and port of the action, so that credentials may be shown. Once a redirect
+    /// has led away it stays away: what another host sends us back to is that host's choice, and must not
+    /// happen in our name.
+    pub(crate) home: bool,
+}
+
+/// A user name and a password in a URI, as they were written.
+pub(crate) struct UserInfo {
+    pub(crate) username: String,
+    pub(crate) password: String,
+}
+
+impl Hop {
+    /// The request that the action describes.
+    pub(crate) fn first(action: &HttpAction) -> Result<(Self, Option<UserInfo>), Failure> {
+        let mut url = Url::parse(action.uri.trim())
+            .map_err(|error| Failure::unusable(format!("The URI is not valid: {error}")))?;
+        check_scheme(&url)?;
+        let method = method(&action.method)?;
+        let user_info = (!url.username().is_empty() || url.password().is_some()).then(|| UserInfo {
+            username: url.username().to_owned(),
+            password: url.password().unwrap_or_default().to_owned(),
+        });
+        strip(&mut url);
+        Ok((Self { url, method, bare: false, home: true }, user_info))
+    }
+
+    /// Where an answer redirects to; none if it doesn't.
+    pub(crate) fn next(&self, status: StatusCode, headers: &HeaderMap) -> Result<Option<Self>, Failure> {
+        if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+            return Ok(None);
+        }
+        let Some(location) = headers.get(LOCATION) else { return Ok(None) };
+        let location = String::from_utf8_lossy(location.as_bytes());
+        let mut url = self.url.join(&location).map_err(|error| {
+            Failure::new("ProtocolError", format!("The answer redirects to an invalid URI: {error}"))
+        })?;
+        check_scheme(&url)?;
+        strip(&mut url);
+        // As browsers do: 303 means "look there", and 301 and 302 have come to mean that after a POST.
+        let become_get = match status.as_u16() {
+            303 => self.method != Method::HEAD && self.method != Method::GET,
+            301 | 302 => self.method == Method::POST,
+            _ => false,
+        };
+        let method = if become_get { Method::GET } else { self.method.clone() };
+        let home = self.home && same_origin(&self.url, &url);
+        Ok(Some(Self { url, method, bare: self.bare || become_get, home }))
+    }
+
+    /// The host as it is told in the history: without port, IPv6 in brackets.
+    pub(crate) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+}
+
+/// The host of a URI for a message about a URI that can't be used.
+pub(crate) fn host_of(uri: &str) -> String {
+    Url::parse(uri.trim()).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn check_scheme(url: &Url) -> Result<(), Failure> {
+    match url.scheme() {
+        "http" | "https" => Ok(()),
+        other => Err(Failure::unusable(format!("The scheme '{other}' is not supported: use http or https"))),
+    }
+}
+
+fn strip(url: &mut Url) {
+    // These fail for URLs without a host only, which http and https URLs always have.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+}
+
+fn same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
+}
+
+/// The method as it goes over the wire: a known one in capitals, another one as it was written.
+fn method(written: &str) -> Result<Method, Failure> {
+    const KNOWN: [Method; 8] = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+    ];
+    let written = written.trim();
+    if let Some(known) = KNOWN.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(written)) {
+        return Ok(known);
+    }
+    if written.eq_ignore_ascii_case("CONNECT") {
+        return Err(Failure::unusable(
+            "The method CONNECT asks for a tunnel, which an action has no use for",
+        ));
+    }
+    Method::from_bytes(written.as_bytes()).map_err(|_| Failure::unusable("The method is not valid"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(method: &str, uri: &str) -> HttpAction {
+        HttpAction {
+            declared_https: false,
+            uri: uri.into(),
+            method: method.into(),
+            headers: vec![],
+            body: None,
+            authentication: None,
+        }
+    }
+
+    fn first(method: &str, uri: &str) -> Hop {
+        Hop::first(&action(method, uri)).unwrap().0
+    }
+
+    fn redirected(hop: &Hop, status: u16, location: &str) -> Hop {
+        let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
+        hop.next(StatusCode::from_u16(status).unwrap(), &headers).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_redirect_changes_the_method_as_browsers_do() {
+        let check = |method, status, expected: &str, bare| {
+            let hop = redirected(&first(method, "http://a/"), status, "/b");
+            assert_eq!((hop.method.as_str(), hop.bare), (expected, bare), "{method} {status}");
+        };
+        for status in [301, 302] {
+            check("POST", status, "GET", true);
+            check("GET", status, "GET", false);
+            check("HEAD", status, "HEAD", false);
+            check("PUT", status, "PUT", false);
+            check("DELETE", status, "DELETE", false);
+        }
+        check("POST", 303, "GET", true);
+        check("PUT", 303, "GET", true);
+        check("HEAD", 303, "HEAD", false);
+        for status in [307, 308] {
+            check("POST", status, "POST", false);
+            check("PUT", status, "PUT", false);
+        }
+    }
+
+    #[test]
+    fn credentials_stay_at_the_scheme_host_and_port_of_the_action() {
+        let check = |from, to, home| {
+            assert_eq!(redirected(&first("GET", from), 302, to).home, home, "{from} -> {to}");
+        };
+        check("https://a/", "/b", true);
+        check("https://a/", "https://a:443/b", true);
+        check("https://a/", "https://A/b", true);
+        check("https://a/", "https://user:pw@a/b", true);
+        check("https://a/", "http://a/", false);
+        check("http://a/", "https://a/", false);
+        check("https://a/", "https://a:444/", false);
+        check("https://a/", "https://b.a/", false);
+        check("https://a/", "//b/", false);
+        check("http://127.0.0.1/", "http://0x7f.1/", true);
+    }
+
+    #[test]
+    fn credentials_do_not_come_back_once_another_host_decided() {
+        let away = redirected(&first("GET", "https://a/"), 302, "https://b/");
+        assert!(!redirected(&away, 302, "https://a/").home);
+    }
+
+    #[test]
+    fn user_information_and_fragment_are_not_part_of_the_request() {
+        let (hop, user_info) =
+            Hop::first(&action("get", " http://us%40er:p%3aw@Host:81/a%2db?q#f ")).unwrap();
+        assert_eq!(hop.url.as_str(), "http://host:81/a%2db?q");
+        let user_info = user_info.unwrap();
+        assert_eq!((user_info.username.as_str(), user_info.password.as_str()), ("us%40er", "p%3aw"));
+        assert_eq!(redirected(&hop, 302, "http://x:y@z/#f").url.as_str(), "http://z/");
+    }
+
+    #[test]
+    fn only_an_answer_with_a_location_redirects() {
+        let hop = first("GET", "http://a/");
+        for status in [200, 300, 304, 305, 404] {
+            let headers = HeaderMap::from_iter([(LOCATION, "/b".parse().unwrap())]);
+            assert_eq!(hop.next(StatusCode::from_u16(status).unwrap(), &headers).unwrap(), None, "{status}");
+        }
+        assert_eq!(hop.next(StatusCode::FOUND, &HeaderMap::new()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_redirect_leads_to_http_and_https_only() {
+        let hop = first("GET", "http://a/");
+        for location in ["ftp://b/", "file:///etc/passwd", "javascript:1", "http://[::g]/"] {
+            let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
+            assert!(hop.next(StatusCode::FOUND, &headers).is_err(), "{location}");
+        }
+    }
+
+    #[test]
+    fn methods_are_known_in_any_case_and_others_kept() {
+        let check = |written, expected: Option<&str>| {
+            let method = method(written).ok();
+            assert_eq!(method.as_ref().map(Method::as_str), expected, "{written}");
+        };
+        check("get", Some("GET"));
+        check("Patch", Some("PATCH"));
+        check("PURGE", Some("PURGE"));
+        check("purge", Some("purge"));
+        check("connect", None);
+        check("A B", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_number_as_a_host_is_an_address() {
+        let check = |uri, expected: &str| assert_eq!(first("GET", uri).host(), expected, "{uri}");
+        check("http://2130706433/", "127.0.0.1");
+        check("http://0x7f.1/", "127.0.0.1");
+        check("http://0177.0.0.1/", "127.0.0.1");
+        check("http://[::ffff:a9fe:a9fe]/", "[::ffff:a9fe:a9fe]");
+        check("http://bücher.example/", "xn--bcher-kva.example");
+    }
+}

@@ -1,0 +1,47 @@
+//! What can be configured about actions.
+
+use std::time::Duration;
+
+use crate::egress::Egress;
+
+/// How actions are carried out. The defaults are those of the contract.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which addresses may be connected to.
+    pub egress: Egress,
+    /// How long an attempt may take, from its start to the last byte that is kept.
+    pub timeout: Duration,
+    /// Where tokens of Azure Active Directory come from.
+    pub oauth_authority: String,
+    /// Where queues of a storage account are; `{account}` stands for its name.
+    pub storage_queue_endpoint: String,
+    /// What we call ourselves.
+    pub user_agent: String,
+    /// Idle connections kept for each host.
+    pub idle_per_host_max: usize,
+    /// How long an idle connection is kept. Shorter than the five seconds after which common servers
+    /// hang up by default, so that a request does not meet a connection that is being closed.
+    pub idle_timeout: Duration,
+    /// Certificate authorities to trust besides the system's, in PEM.
+    pub authorities_pem: Vec<u8>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            egress: Egress::default(),
+            timeout: Duration::from_secs(60),
+            oauth_authority: "https://login.microsoftonline.com".to_owned(),
+            storage_queue_endpoint: "https://{account}.queue.core.windows.net".to_owned(),
+            user_agent: concat!("punctual/", env!("CARGO_PKG_VERSION")).to_owned(),
+            idle_per_host_max: 256,
+            idle_timeout: Duration::from_secs(4),
+            authorities_pem: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with the settings: every problem with the name of its setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the settings of actions are not usable: {}", .0.join("; "))]
+pub struct SettingsError(pub Vec<String>);
