@@ -1,0 +1,76 @@
+//! What was: history, skips, and their end.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::{JobId, Record, RecordStatus, Skip};
+
+use crate::Trouble;
+
+/// Reads history and lets go of it.
+#[async_trait]
+pub trait Archive: Send + Sync {
+    /// Records of a job, newest start first, then the later written first.
+    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble>;
+
+    /// Records of the occurrences of a job whose nominal time lies in `from..=to`, ordered by nominal
+    /// time, cause, step and attempt; at most `limit`.
+    async fn records_between(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, Trouble>;
+
+    /// Skips of a job that touch `from..=to`, ordered by their first occurrence; at most `limit`.
+    async fn skips(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Skip>, Trouble>;
+
+    /// Deletes records that ended, and skips that were decided, before an instant; at most `limit`
+    /// of each, so that it never holds up a firing. Returns how many went.
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble>;
+
+    /// Deletes the oldest records of jobs that have more than `keep`; at most `limit`.
+    async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble>;
+
+    /// Deletes jobs that ended before an instant, with their history; at most `limit`.
+    async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble>;
+}
+
+/// Which records to read.
+#[derive(Clone, Debug)]
+pub struct HistoryAsk {
+    /// Of this job.
+    pub job: JobId,
+    /// With one of these statuses; all if empty.
+    pub statuses: Vec<RecordStatus>,
+    /// Those behind this one, in the order of the answer.
+    pub after: Option<HistoryCursor>,
+    /// Without the first so many.
+    pub skip: usize,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Where a page of history ended. New records don't move it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryCursor {
+    /// The start of the last record shown.
+    pub started_at: Timestamp,
+    /// Its sequence number.
+    pub sequence: i64,
+}
+
+/// A record with its place in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// Unique in the store, growing, never changed.
+    pub sequence: i64,
+    /// The record.
+    pub record: Record,
+}

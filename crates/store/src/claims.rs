@@ -1,0 +1,134 @@
+//! Who holds what: the book of claims of a store that one process owns.
+//!
+//! It lives in memory, so that claiming costs no write and a crash releases everything. Both stores
+//! that keep claims in memory use it, so that taking back and fencing mean the same in each.
+
+use std::collections::HashMap;
+
+use punctual_model::JobId;
+
+use crate::Fence;
+
+/// The claims that are held, by fence and by job. A job has at most one.
+#[derive(Debug)]
+pub struct Claims {
+    next: u64,
+    by_fence: HashMap<Fence, Held>,
+    by_job: HashMap<JobId, Fence>,
+}
+
+#[derive(Debug)]
+struct Held {
+    job: JobId,
+    begun: bool,
+}
+
+/// What an edit found when it asked for a job's claim back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenBack {
+    /// Nobody had claimed it.
+    Free,
+    /// It was claimed and not begun; now it is free.
+    Yes,
+    /// It is in flight and stays claimed.
+    InFlight,
+}
+
+impl Claims {
+    /// An empty book whose first fence is the given one.
+    pub fn new(first: u64) -> Self {
+        Self { next: first, by_fence: HashMap::new(), by_job: HashMap::new() }
+    }
+
+    /// Claims a job; none if it is claimed already.
+    pub fn claim(&mut self, job: JobId) -> Option<Fence> {
+        if self.by_job.contains_key(&job) {
+            return None;
+        }
+        let fence = Fence(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.by_fence.insert(fence, Held { job, begun: false });
+        self.by_job.insert(job, fence);
+        Some(fence)
+    }
+
+    /// Marks a claim as in flight; false if it is no longer held.
+    pub fn begin(&mut self, fence: Fence) -> bool {
+        self.by_fence.get_mut(&fence).is_some_and(|held| {
+            held.begun = true;
+            true
+        })
+    }
+
+    /// The job of a claim, if it is held.
+    pub fn job(&self, fence: Fence) -> Option<JobId> {
+        self.by_fence.get(&fence).map(|held| held.job)
+    }
+
+    /// Whether a job is claimed.
+    pub fn claimed(&self, job: JobId) -> bool {
+        self.by_job.contains_key(&job)
+    }
+
+    /// Whether a job is claimed and begun.
+    pub fn in_flight(&self, job: JobId) -> bool {
+        self.by_job.get(&job).is_some_and(|fence| self.by_fence[fence].begun)
+    }
+
+    /// Takes a claim back from its holder unless it is in flight.
+    pub fn take_back(&mut self, job: JobId) -> TakenBack {
+        match self.by_job.get(&job) {
+            None => TakenBack::Free,
+            Some(fence) if self.by_fence[fence].begun => TakenBack::InFlight,
+            Some(&fence) => {
+                self.end(fence);
+                TakenBack::Yes
+            }
+        }
+    }
+
+    /// Forgets a claim; its job, if it was held.
+    pub fn end(&mut self, fence: Fence) -> Option<JobId> {
+        let held = self.by_fence.remove(&fence)?;
+        self.by_job.remove(&held.job);
+        Some(held.job)
+    }
+
+    /// How many are held.
+    pub fn len(&self) -> usize {
+        self.by_fence.len()
+    }
+
+    /// Whether none is held.
+    pub fn is_empty(&self) -> bool {
+        self.by_fence.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_claimed_once_and_fences_do_not_repeat() {
+        let mut claims = Claims::new(5);
+        let first = claims.claim(JobId(1)).unwrap();
+        assert_eq!(claims.claim(JobId(1)), None);
+        assert_eq!(claims.end(first), Some(JobId(1)));
+        assert_eq!(claims.end(first), None);
+        assert_ne!(claims.claim(JobId(1)), Some(first));
+    }
+
+    #[test]
+    fn what_is_in_flight_is_not_taken_back() {
+        let mut claims = Claims::new(0);
+        assert_eq!(claims.take_back(JobId(1)), TakenBack::Free);
+        let fence = claims.claim(JobId(1)).unwrap();
+        assert_eq!(claims.take_back(JobId(1)), TakenBack::Yes);
+        assert!(!claims.begin(fence));
+        let fence = claims.claim(JobId(1)).unwrap();
+        assert!(claims.begin(fence) && claims.in_flight(JobId(1)));
+        assert_eq!(claims.take_back(JobId(1)), TakenBack::InFlight);
+        assert_eq!(claims.job(fence), Some(JobId(1)));
+    }
+}

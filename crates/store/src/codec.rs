@@ -1,0 +1,115 @@
+//! The stored form of what callers define: versioned documents, with the secrets taken out and sealed.
+//!
+//! A document is one ASCII digit, the version, and compact JSON. The structs in `codec/` are the
+//! stored form alone: a change of the model is a compile error in a conversion, never a silent change
+//! of what is on disk, and a new version is a new module beside the old one. What a job has of secrets
+//! is one blob, sealed for that job; the document names them by number.
+
+mod collection;
+mod number;
+mod seal;
+mod spec;
+
+use punctual_model::{Collection, CollectionKey, JobId, JobSpec, Mint};
+use thiserror::Error;
+
+pub use number::Number;
+
+use crate::{Vault, VaultError};
+
+/// The version that is written.
+const VERSION: u8 = b'1';
+
+/// A job's definition as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSpec {
+    /// All but the secrets.
+    pub document: Vec<u8>,
+    /// The secrets, if there are any.
+    pub sealed: Option<Vec<u8>>,
+}
+
+/// Why a stored document can't be read.
+#[derive(Debug, Error)]
+pub enum CodecError {
+    /// It was written by a later version of the program.
+    #[error("the document has a version that this program does not know")]
+    UnknownVersion,
+    /// It does not have the form of its version. Only the place is told, since the text around it
+    /// may be private.
+    #[error("the document is damaged at column {column}")]
+    Damaged {
+        /// Where.
+        column: usize,
+    },
+    /// A value is not one of those that its version knows.
+    #[error("the document has no valid {what}")]
+    Invalid {
+        /// Which value.
+        what: &'static str,
+    },
+    /// The document names a secret that the sealed part does not have.
+    #[error("the sealed part does not fit the document")]
+    Mismatch,
+    /// The sealed part does not open.
+    #[error("the sealed part can't be opened")]
+    Sealed(#[from] VaultError),
+}
+
+/// Encodes a job's definition and seals its secrets for that job.
+pub fn encode_spec(spec: &JobSpec, job: JobId, vault: &Vault, mint: &dyn Mint) -> StoredSpec {
+    let mut secrets = seal::Outgoing::default();
+    let document = versioned(&spec::Spec1::of(spec, &mut secrets));
+    StoredSpec { document, sealed: secrets.seal(job, vault, mint) }
+}
+
+/// Decodes a job's definition.
+pub fn decode_spec(
+    document: &[u8],
+    sealed: Option<&[u8]>,
+    job: JobId,
+    vault: &Vault,
+) -> Result<JobSpec, CodecError> {
+    let json = body(document)?;
+    let stored: spec::Spec1<'_> = serde_json::from_slice(json).map_err(damaged)?;
+    let mut secrets = seal::Incoming::open(sealed, job, vault)?;
+    stored.into_model(&mut secrets)
+}
+
+/// Encodes a collection, but for its key and revision.
+pub fn encode_collection(collection: &Collection) -> Vec<u8> {
+    versioned(&collection::Collection1::of(collection))
+}
+
+/// Decodes a collection.
+pub fn decode_collection(
+    document: &[u8],
+    key: CollectionKey,
+    revision: i64,
+) -> Result<Collection, CodecError> {
+    let stored: collection::Collection1<'_> = serde_json::from_slice(body(document)?).map_err(damaged)?;
+    stored.into_model(key, revision)
+}
+
+fn versioned(document: &impl serde::Serialize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(512);
+    bytes.push(VERSION);
+    serde_json::to_writer(&mut bytes, document).expect("a document has only text keys, and a Vec takes all");
+    bytes
+}
+
+/// The JSON behind the version. With a second version this becomes the place that chooses.
+fn body(document: &[u8]) -> Result<&[u8], CodecError> {
+    match document {
+        [VERSION, json @ ..] => Ok(json),
+        _ => Err(CodecError::UnknownVersion),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is the argument of map_err")]
+fn damaged(error: serde_json::Error) -> CodecError {
+    CodecError::Damaged { column: error.column() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! The secrets of a job on their way into the vault and out of it.
+//!
+//! The plain form is each secret with its length before it, in the order of the document's numbers.
+//! Plain buffers are overwritten after use.
+
+use punctual_model::{JobId, Mint, Secret};
+
+use super::CodecError;
+use crate::{Place, Vault, VaultError};
+
+const LENGTH_BYTES: usize = 4;
+
+/// The place of a job's secrets.
+fn place(job: JobId) -> Place {
+    Place { kind: "job", row: job.0 }
+}
+
+/// Gathers secrets and numbers them.
+#[derive(Default)]
+pub(super) struct Outgoing<'a> {
+    secrets: Vec<&'a Secret>,
+}
+
+impl<'a> Outgoing<'a> {
+    pub(super) fn take(&mut self, secret: &'a Secret) -> usize {
+        self.secrets.push(secret);
+        self.secrets.len() - 1
+    }
+
+    pub(super) fn seal(self, job: JobId, vault: &Vault, mint: &dyn Mint) -> Option<Vec<u8>> {
+        if self.secrets.is_empty() {
+            return None;
+        }
+        // Sized exactly, so that growing leaves no copies behind.
+        let size = self.secrets.iter().map(|secret| LENGTH_BYTES + secret.expose().len()).sum();
+        let mut plain = Vec::with_capacity(size);
+        for secret in self.secrets {
+            let text = secret.expose().as_bytes();
+            let length = u32::try_from(text.len()).expect("a secret is far below 4 GiB");
+            plain.extend_from_slice(&length.to_be_bytes());
+            plain.extend_from_slice(text);
+        }
+        let sealed = vault.seal(place(job), &plain, mint);
+        wipe(plain);
+        Some(sealed)
+    }
+}
+
+/// Gives secrets out by number, each once.
+pub(super) struct Incoming {
+    secrets: Vec<Option<Secret>>,
+}
+
+impl Incoming {
+    pub(super) fn open(sealed: Option<&[u8]>, job: JobId, vault: &Vault) -> Result<Self, CodecError> {
+        let Some(sealed) = sealed else { return Ok(Self { secrets: Vec::new() }) };
+        let plain = vault.open(place(job), sealed)?;
+        let secrets = split(&plain);
+        wipe(plain);
+        secrets.map(|secrets| Self { secrets }).ok_or(CodecError::Sealed(VaultError::UnknownFormat))
+    }
+
+    pub(super) fn give(&mut self, number: usize) -> Result<Secret, CodecError> {
+        self.secrets.get_mut(number).and_then(Option::take).ok_or(CodecError::Mismatch)
+    }
+}
+
+fn split(mut plain: &[u8]) -> Option<Vec<Option<Secret>>> {
+    let mut secrets = Vec::new();
+    while !plain.is_empty() {
+        let (length, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;
+        let (text, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+        secrets.push(Some(Secret::new(std::str::from_utf8(text).ok()?)));
+        plain = rest;
+    }
+    Some(secrets)
+}
+
+fn wipe(mut plain: Vec<u8>) {
+    plain.fill(0);
+    std::hint::black_box(&plain);
+}

@@ -1,0 +1,156 @@
+//! The suite that defines a store.
+//!
+//! Each case is a function that takes an empty store; its name is the claim that it checks. A store's
+//! tests run all of them by one macro, each as a test of its own:
+//!
+//! ```ignore
+//! async fn make() -> (std::sync::Arc<dyn punctual_store::Store>, impl Sized) {
+//!     (std::sync::Arc::new(MyStore::new()), ())
+//! }
+//! punctual_store::conformance!(crate::make);
+//! ```
+//!
+//! What `make` returns besides the store is kept until the case is over: a directory, a schema.
+
+#![expect(clippy::unwrap_used, reason = "these are tests: one that can't set up should stop")]
+
+pub mod agenda;
+pub mod claims;
+pub mod concurrency;
+pub mod edits;
+pub mod history;
+pub mod housekeeping;
+pub mod resources;
+pub mod settlement;
+pub mod world;
+
+/// Makes a test of each case for the store that a function makes.
+#[macro_export]
+macro_rules! conformance {
+    ($make:path) => {
+        $crate::conformance_cases! { $make, resources:
+            a_written_collection_reads_back
+            a_written_job_reads_back_with_its_secrets
+            what_is_missing_is_none
+            names_match_in_any_case_and_keep_theirs
+            collections_are_listed_by_group_and_name
+            jobs_are_listed_by_name_and_state
+            a_collection_makes_its_group
+            a_group_reads_back
+            registration_is_remembered
+            deleting_a_job_takes_all_that_is_its
+            deleting_a_collection_takes_its_jobs
+            deleting_a_group_takes_its_collections
+            ids_are_never_used_again
+        }
+        $crate::conformance_cases! { $make, edits:
+            a_stale_collection_is_refused
+            a_stale_job_is_refused
+            a_job_made_anew_is_another_job
+            a_collection_made_anew_is_another_collection
+            a_job_needs_its_collection
+            a_full_collection_takes_edits_only
+            the_plan_limits_the_collections_of_a_subscription
+            a_collection_is_written_with_its_jobs
+            one_stale_job_stops_the_whole_collection
+            skips_of_an_edit_are_kept
+        }
+        $crate::conformance_cases! { $make, concurrency:
+            parallel_puts_never_exceed_the_quota
+            parallel_collections_never_exceed_the_plan
+            of_parallel_creations_one_wins
+            no_update_is_lost
+            no_settlement_is_lost_among_edits
+            parallel_claims_share_no_job
+            a_disabled_job_is_not_begun_after_the_answer
+        }
+        $crate::conformance_cases! { $make, agenda:
+            claims_come_earliest_first
+            nothing_is_claimed_before_its_time
+            a_claim_has_what_firing_needs
+            passed_over_targets_starve_nobody
+            passed_over_entries_stay
+            many_passed_over_entries_are_passed_quickly
+            next_due_is_the_earliest_free_entry
+            changes_follow_writes
+            a_moved_entry_is_found_at_its_new_time_only
+        }
+        $crate::conformance_cases! { $make, claims:
+            a_claimed_job_is_not_claimed_again
+            an_edit_takes_back_a_claim_not_begun
+            an_edit_leaves_what_is_in_flight
+            a_collection_edit_takes_back_claims_of_its_jobs
+            a_delete_takes_back_a_claim_not_begun
+            a_released_claim_can_be_claimed_again
+            in_flight_are_the_begun
+            an_unknown_fence_holds_nothing
+        }
+        $crate::conformance_cases! { $make, settlement:
+            a_settlement_is_recorded
+            a_settlement_writes_no_definition
+            a_settlement_makes_edits_stale
+            a_second_settlement_is_lost
+            a_settlement_after_an_edit_is_decided_again
+            a_settlement_of_a_deleted_job_leaves_nothing
+            each_settlement_has_its_own_answer
+            an_attempt_is_recorded_once
+            a_job_without_a_next_entry_rests
+        }
+        $crate::conformance_cases! { $make, history:
+            records_are_listed_newest_first
+            records_are_filtered_by_status
+            pages_have_no_gap_and_no_duplicate
+            records_between_are_ordered_by_occurrence
+            skips_touch_the_range
+            history_outlives_edits
+            sequences_grow
+        }
+        $crate::conformance_cases! { $make, housekeeping:
+            prune_goes_in_bounded_steps
+            prune_to_keeps_the_newest
+            purge_deletes_what_has_ended
+            purge_leaves_what_has_an_entry
+        }
+    };
+}
+
+/// The cases of one subject as tests; used by [`conformance!`](crate::conformance).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($make:path, $subject:ident: $($case:ident)+) => {
+        mod $subject {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+                async fn $case() {
+                    let (store, _kept) = $make().await;
+                    $crate::conformance::$subject::$case(store).await;
+                }
+            )+
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_case_is_run_by_the_macro() {
+        let list = include_str!("conformance.rs");
+        let listed = |name: &str| list.lines().any(|line| line.trim() == name);
+        for file in [
+            include_str!("conformance/agenda.rs"),
+            include_str!("conformance/claims.rs"),
+            include_str!("conformance/concurrency.rs"),
+            include_str!("conformance/edits.rs"),
+            include_str!("conformance/history.rs"),
+            include_str!("conformance/housekeeping.rs"),
+            include_str!("conformance/resources.rs"),
+            include_str!("conformance/settlement.rs"),
+        ] {
+            for case in file.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
+                let name = case.split('(').next().unwrap();
+                assert!(listed(name), "{name} is not in the list");
+            }
+        }
+    }
+}

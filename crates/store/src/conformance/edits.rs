@@ -1,0 +1,174 @@
+//! Writes that are refused, and writes that come together.
+
+#![expect(missing_docs, reason = "the names are the claims")]
+
+use std::sync::Arc;
+
+use punctual_model::{CollectionKey, CollectionState, Entry, JobState, Sku};
+
+use super::world::{MANY, World, a_collection, a_job, a_skip, at, refusal};
+use crate::{CollectionWrite, JobWrite, Refusal, Store};
+
+pub async fn a_stale_collection_is_refused(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let first = world.collection("c").await;
+    assert_eq!(refusal(world.put_collection(a_collection("C")).await), Refusal::Stale);
+    let mut edit = first.clone();
+    edit.location = "East US".to_owned();
+    let second = world.put_collection(edit.clone()).await.unwrap();
+    edit.location = "North Europe".to_owned();
+    assert_eq!(refusal(world.put_collection(edit).await), Refusal::Stale);
+    let mut missing = a_collection("other");
+    missing.revision = 1;
+    assert_eq!(refusal(world.put_collection(missing).await), Refusal::Stale);
+    assert_eq!(world.store.collection(&first.key).await.unwrap(), Some(second));
+}
+
+pub async fn a_stale_job_is_refused(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let job = world.job(&collection, "j", at(0)).await;
+    assert_eq!(refusal(world.put_job(a_job(job.key.clone(), None), &collection).await), Refusal::Stale);
+    let edited = world.put_job(job.clone(), &collection).await.unwrap();
+    assert_eq!(refusal(world.put_job(job, &collection).await), Refusal::Stale);
+
+    let mut missing = edited.clone();
+    missing.key = collection.key.job("other");
+    assert_eq!(refusal(world.put_job(missing, &collection).await), Refusal::Stale);
+
+    let newer = world.put_collection(collection.clone()).await.unwrap();
+    assert_eq!(refusal(world.put_job(edited.clone(), &collection).await), Refusal::Stale);
+    assert_eq!(
+        refusal(world.put_job(a_job(collection.key.job("k"), None), &collection).await),
+        Refusal::Stale
+    );
+    assert_eq!(world.read(&edited.key).await, edited);
+    world.put_job(edited, &newer).await.unwrap();
+}
+
+pub async fn a_job_made_anew_is_another_job(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let old = world.job(&collection, "j", at(0)).await;
+    world.store.delete_job(&old.key).await.unwrap();
+    assert_eq!(refusal(world.put_job(old.clone(), &collection).await), Refusal::Stale);
+    let new = world.job(&collection, "j", at(0)).await;
+    assert_eq!(refusal(world.put_job(old, &collection).await), Refusal::Stale);
+    assert_eq!(world.read(&new.key).await, new);
+}
+
+pub async fn a_collection_made_anew_is_another_collection(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let old = world.collection("c").await;
+    world.store.delete_collection(&old.key).await.unwrap();
+    world.collection("c").await;
+    assert_eq!(refusal(world.put_job(a_job(old.key.job("j"), None), &old).await), Refusal::Stale);
+    assert_eq!(refusal(world.put_collection(old).await), Refusal::Stale);
+}
+
+pub async fn a_job_needs_its_collection(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let nowhere = a_collection("c");
+    let job = a_job(nowhere.key.job("j"), None);
+    assert_eq!(refusal(world.put_job(job, &nowhere).await), Refusal::NoCollection);
+}
+
+pub async fn a_full_collection_takes_edits_only(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let put = async |job, job_count_max| {
+        let skips = Vec::new();
+        let write = JobWrite { job, collection_revision: collection.revision, skips, job_count_max };
+        world.store.put_job(write).await
+    };
+    let job = put(a_job(collection.key.job("a"), None), 2).await.unwrap();
+    put(a_job(collection.key.job("b"), None), 2).await.unwrap();
+    let full = Refusal::TooManyJobs { max: 2 };
+    assert_eq!(refusal(put(a_job(collection.key.job("c"), None), 2).await), full);
+    put(job.clone(), 1).await.unwrap();
+    assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 2);
+    world.store.delete_job(&job.key).await.unwrap();
+    put(a_job(collection.key.job("c"), None), 2).await.unwrap();
+    assert_eq!(refusal(put(a_job(collection.key.job("d"), None), 2).await), full);
+}
+
+pub async fn the_plan_limits_the_collections_of_a_subscription(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let put = async |collection, collection_count_max| {
+        let write = CollectionWrite { collection, jobs: Vec::new(), skips: Vec::new(), collection_count_max };
+        world.store.put_collection(write).await
+    };
+    let free = |subscription: &str, name: &str| {
+        let mut collection = a_collection(name);
+        collection.key = CollectionKey::new(subscription, "Group", name);
+        collection.sku = Sku::Free;
+        collection
+    };
+    let first = put(free("Sub", "a"), 1).await.unwrap();
+    let full = Refusal::TooManyCollections { max: 1 };
+    assert_eq!(refusal(put(free("SUB", "b"), 1).await), full);
+    put(free("Sub2", "b"), 1).await.unwrap();
+    put(first, 1).await.unwrap();
+    let mut other = put(a_collection("c"), 1).await.unwrap();
+    other.sku = Sku::Free;
+    assert_eq!(refusal(put(other.clone(), 1).await), full);
+    world.store.delete_collection(&free("sub", "A").key).await.unwrap();
+    put(other, 1).await.unwrap();
+    put(a_collection("d"), 1).await.unwrap();
+}
+
+pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let mut collection = world.collection("c").await;
+    let mut first = world.job(&collection, "a", at(0)).await;
+    let mut second = world.job(&collection, "b", at(1)).await;
+    let untouched = world.job(&collection, "c", at(2)).await;
+    collection.state = CollectionState::Disabled;
+    first.progress.entry = None;
+    second.progress.entry = Some(Entry::scheduled(at(50)));
+    second.state = JobState::Completed;
+    let skips = vec![a_skip(&first, 0, 1, 2)];
+    let jobs = vec![first.clone(), second.clone()];
+    let write = CollectionWrite { collection, jobs, skips: skips.clone(), collection_count_max: 9 };
+    let written = world.store.put_collection(write).await.unwrap();
+    assert_eq!(written.state, CollectionState::Disabled);
+    let read = world.read(&first.key).await;
+    assert_eq!((read.progress.entry, read.revision > first.revision), (None, true));
+    assert_eq!(world.read(&second.key).await.state, JobState::Completed);
+    assert_eq!(world.read(&untouched.key).await, untouched);
+    assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(2)));
+    assert_eq!(world.store.skips(first.id, at(0), at(9), MANY).await.unwrap(), skips);
+}
+
+pub async fn one_stale_job_stops_the_whole_collection(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let mut first = world.job(&collection, "a", at(0)).await;
+    let stale = world.job(&collection, "b", at(1)).await;
+    let stale_now = world.put_job(stale.clone(), &collection).await.unwrap();
+    let mut edit = collection.clone();
+    edit.state = CollectionState::Disabled;
+    first.progress.entry = None;
+    let jobs = vec![first.clone(), stale];
+    let write = CollectionWrite { collection: edit, jobs, skips: Vec::new(), collection_count_max: 9 };
+    assert_eq!(refusal(world.store.put_collection(write).await), Refusal::Stale);
+    assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(collection));
+    assert_eq!(world.read(&first.key).await.progress.entry, Some(Entry::scheduled(at(0))));
+    assert_eq!(world.read(&stale_now.key).await, stale_now);
+}
+
+pub async fn skips_of_an_edit_are_kept(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let job = world.job(&collection, "j", at(0)).await;
+    let skips = vec![a_skip(&job, 0, 60, 61)];
+    let write = JobWrite {
+        job: job.clone(),
+        collection_revision: collection.revision,
+        skips: skips.clone(),
+        job_count_max: 9,
+    };
+    world.store.put_job(write.clone()).await.unwrap();
+    assert_eq!(refusal(world.store.put_job(write).await), Refusal::Stale);
+    assert_eq!(world.store.skips(job.id, at(0), at(99), MANY).await.unwrap(), skips);
+}

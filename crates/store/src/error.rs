@@ -1,0 +1,79 @@
+//! Why a store did not do what it was asked.
+
+use thiserror::Error;
+
+/// Something outside is wrong; the caller can't help it.
+#[derive(Debug, Error)]
+pub enum Trouble {
+    /// The store is overloaded or locked; the same call may go through later.
+    #[error("the store is busy while trying to {doing}")]
+    Busy {
+        /// What was being attempted.
+        doing: &'static str,
+    },
+    /// There is no room left.
+    #[error("the store is full while trying to {doing}")]
+    Full {
+        /// What was being attempted.
+        doing: &'static str,
+    },
+    /// What is stored can't be read.
+    #[error("could not read {what}: {detail}")]
+    Corrupt {
+        /// Which row.
+        what: String,
+        /// What is wrong with it; never a secret.
+        detail: String,
+    },
+    /// The store is gone: it was closed, its thread died, its connection is lost.
+    #[error("the store is closed while trying to {doing}")]
+    Closed {
+        /// What was being attempted.
+        doing: &'static str,
+    },
+    /// Anything else.
+    #[error("could not {doing}")]
+    Failed {
+        /// What was being attempted.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Why a write did not happen.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// A precondition does not hold.
+    #[error("the write was refused: {0:?}")]
+    Refused(Refusal),
+    /// Something outside is wrong.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+}
+
+/// A precondition that does not hold. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Somebody else wrote in between: read, decide and write again.
+    Stale,
+    /// The collection does not exist.
+    NoCollection,
+    /// The collection has as many jobs as it may.
+    TooManyJobs {
+        /// How many that is.
+        max: u32,
+    },
+    /// The subscription has as many collections of the plan as it may.
+    TooManyCollections {
+        /// How many that is.
+        max: u32,
+    },
+}
+
+impl From<Refusal> for WriteError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}

@@ -1,0 +1,41 @@
+//! The seam: what Punctual asks of whatever keeps its jobs.
+//!
+//! Three traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
+//! for whoever asks what happened. Every method is one transaction and one sentence; every list is
+//! bounded; the time is always passed in. The conformance suite, not these comments, is the
+//! definition.
+//!
+//! Besides the traits: a [`MemoryStore`] as the reference, and what the stores share so that they
+//! can't differ: the [`codec`] of stored documents, the [`Vault`] that seals secrets, the book of
+//! [`claims`], and the integers that stand for [`instant`]s.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod agenda;
+mod archive;
+pub mod claims;
+pub mod codec;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod error;
+pub mod instant;
+mod key_ring;
+mod memory;
+mod resources;
+mod target;
+#[cfg(test)]
+mod testing;
+mod vault;
+
+pub use agenda::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
+pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
+pub use error::{Refusal, Trouble, WriteError};
+pub use key_ring::{KeyRing, KeyRingError};
+pub use memory::MemoryStore;
+pub use resources::{CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources};
+pub use vault::{Place, Vault, VaultError};
+
+/// A whole store.
+pub trait Store: Resources + Agenda + Archive {}
+
+impl<T: Resources + Agenda + Archive> Store for T {}

@@ -1,0 +1,180 @@
+//! A store in memory: the reference that says in plain collections what the others say in SQL.
+//!
+//! Everything is behind one lock, so each method is one transaction by itself. It keeps nothing over a
+//! restart and is meant for tests, the simulator and for trying things out.
+
+mod agenda;
+mod archive;
+mod resources;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use punctual_model::{
+    Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
+};
+use tokio::sync::watch;
+
+use crate::claims::Claims;
+use crate::{Group, StoredRecord};
+
+/// A store in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+    changes: watch::Sender<u64>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self { state: Mutex::new(State::default()), changes: watch::Sender::new(0) }
+    }
+
+    /// A panic while the lock was held can't leave a half-written state behind worth refusing: checks
+    /// come before writes everywhere.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    groups: BTreeMap<GroupKey, Group>,
+    collections: BTreeMap<CollectionKey, Collection>,
+    jobs: BTreeMap<JobKey, Job>,
+    keys: HashMap<JobId, JobKey>,
+    agenda: BTreeSet<(Timestamp, JobId)>,
+    claims: Claims,
+    records: BTreeMap<i64, Record>,
+    attempts: HashSet<Attempt>,
+    skips: Vec<Skip>,
+    unregistered: BTreeSet<Name>,
+    last_job: i64,
+    last_sequence: i64,
+    last_revision: i64,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            groups: BTreeMap::new(),
+            collections: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            keys: HashMap::new(),
+            agenda: BTreeSet::new(),
+            claims: Claims::new(1),
+            records: BTreeMap::new(),
+            attempts: HashSet::new(),
+            skips: Vec::new(),
+            unregistered: BTreeSet::new(),
+            last_job: 0,
+            last_sequence: 0,
+            last_revision: 0,
+        }
+    }
+}
+
+impl State {
+    /// Puts a job in place of the one with its key, and its entry on the agenda.
+    fn write_job(&mut self, job: Job) {
+        self.keys.insert(job.id, job.key.clone());
+        if let Some(entry) = job.progress.entry {
+            self.agenda.insert((entry.due_at, job.id));
+        }
+        let id = job.id;
+        if let Some(old) = self.jobs.insert(job.key.clone(), job) {
+            let new_due_at = self.jobs[&old.key].progress.entry.map(|entry| entry.due_at);
+            if let Some(entry) = old.progress.entry.filter(|entry| Some(entry.due_at) != new_due_at) {
+                self.agenda.remove(&(entry.due_at, id));
+            }
+        }
+    }
+
+    fn remove_job(&mut self, key: &JobKey) -> bool {
+        let Some(job) = self.jobs.remove(key) else { return false };
+        self.keys.remove(&job.id);
+        if let Some(entry) = job.progress.entry {
+            self.agenda.remove(&(entry.due_at, job.id));
+        }
+        self.claims.take_back(job.id);
+        self.records.retain(|_, record| record.job != job.id);
+        self.attempts.retain(|attempt| attempt.job != job.id);
+        self.skips.retain(|skip| skip.job != job.id);
+        true
+    }
+
+    fn remove_collection(&mut self, key: &CollectionKey) -> bool {
+        let jobs: Vec<JobKey> = self.jobs_of(key).map(|job| job.key.clone()).collect();
+        for job in &jobs {
+            self.remove_job(job);
+        }
+        self.collections.remove(key).is_some()
+    }
+
+    fn jobs_of<'a>(&'a self, key: &'a CollectionKey) -> impl Iterator<Item = &'a Job> {
+        let from = key.job("");
+        self.jobs.range(from..).map(|(_, job)| job).take_while(move |job| job.key.collection == *key)
+    }
+
+    fn job_by_id(&self, id: JobId) -> Option<&Job> {
+        self.keys.get(&id).map(|key| &self.jobs[key])
+    }
+
+    /// Appends a record, unless its attempt is recorded already.
+    fn append(&mut self, record: Record) {
+        if self.attempts.insert(Attempt::of(&record)) {
+            self.last_sequence += 1;
+            self.records.insert(self.last_sequence, record);
+        }
+    }
+
+    fn forget(&mut self, sequence: i64) {
+        if let Some(record) = self.records.remove(&sequence) {
+            self.attempts.remove(&Attempt::of(&record));
+        }
+    }
+
+    fn stored(&self) -> impl Iterator<Item = StoredRecord> + '_ {
+        self.records
+            .iter()
+            .map(|(sequence, record)| StoredRecord { sequence: *sequence, record: record.clone() })
+    }
+}
+
+/// All that identifies an attempt.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Attempt {
+    job: JobId,
+    generation: u32,
+    nominal_at: Timestamp,
+    cause: Cause,
+    step: u8,
+    attempt: u32,
+    postponed: bool,
+}
+
+impl Attempt {
+    fn of(record: &Record) -> Self {
+        Self {
+            job: record.job,
+            generation: record.generation,
+            nominal_at: record.nominal_at,
+            cause: record.cause,
+            step: record.step,
+            attempt: record.attempt,
+            postponed: record.status == RecordStatus::Postponed,
+        }
+    }
+}

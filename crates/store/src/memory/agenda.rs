@@ -1,0 +1,104 @@
+//! The agenda in memory.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::JobId;
+use tokio::sync::watch;
+
+use super::{MemoryStore, State};
+use crate::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, Trouble, target_of};
+
+#[async_trait]
+impl Agenda for MemoryStore {
+    async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        Ok(self.state().claim(ask))
+    }
+
+    async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        let mut state = self.state();
+        Ok(fences.iter().map(|fence| state.claims.begin(*fence)).collect())
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        let settled = {
+            let mut state = self.state();
+            settlements.into_iter().map(|settlement| state.settle(settlement)).collect()
+        };
+        self.wake();
+        Ok(settled)
+    }
+
+    async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        {
+            let mut state = self.state();
+            for fence in fences {
+                state.claims.end(*fence);
+            }
+        }
+        self.wake();
+        Ok(())
+    }
+
+    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        let state = self.state();
+        Ok(state.claimable(passed_over).next().map(|(due_at, _)| due_at))
+    }
+
+    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
+        let state = self.state();
+        Ok(jobs.iter().copied().filter(|job| state.claims.in_flight(*job)).collect())
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
+
+impl State {
+    fn claimable<'a>(&'a self, passed_over: &'a [String]) -> impl Iterator<Item = (Timestamp, JobId)> + 'a {
+        let free = |job: JobId| !self.claims.claimed(job);
+        let wanted = |job: JobId| {
+            passed_over.is_empty()
+                || self.job_by_id(job).is_some_and(|job| !passed_over.contains(&target_of(job)))
+        };
+        self.agenda.iter().copied().filter(move |(_, job)| free(*job) && wanted(*job))
+    }
+
+    fn claim(&mut self, ask: &ClaimAsk) -> Vec<Claim> {
+        let due = self.claimable(&ask.passed_over).take_while(|(due_at, _)| *due_at <= ask.until);
+        let jobs: Vec<JobId> = due.take(ask.limit).map(|(_, job)| job).collect();
+        jobs.into_iter().filter_map(|job| self.claim_one(job)).collect()
+    }
+
+    fn claim_one(&mut self, id: JobId) -> Option<Claim> {
+        let fence = self.claims.claim(id)?;
+        let job = self.job_by_id(id)?.clone();
+        let collection = self.collections.get(&job.key.collection)?;
+        let target = target_of(&job);
+        Some(Claim { fence, region: collection.location.clone(), sku: collection.sku, target, job })
+    }
+
+    fn settle(&mut self, settlement: Settlement) -> Settled {
+        let Settlement { fence, job: decided, records, skips } = settlement;
+        let Some(id) = self.claims.job(fence) else { return Settled::Lost };
+        let Some(job) = self.job_by_id(id) else {
+            self.claims.end(fence);
+            return Settled::Gone;
+        };
+        if job.revision != decided.revision {
+            let sku = self.collections[&job.key.collection].sku;
+            return Settled::Changed(Box::new(job.clone()), sku);
+        }
+        let mut job = job.clone();
+        job.state = decided.state;
+        job.counters = decided.counters;
+        job.last_started_at = decided.last_started_at;
+        job.progress = decided.progress;
+        job.revision += 1;
+        self.write_job(job);
+        records.into_iter().for_each(|record| self.append(record));
+        self.skips.extend(skips);
+        self.claims.end(fence);
+        Settled::Recorded
+    }
+}

@@ -1,0 +1,195 @@
+//! Groups, collections and jobs in memory.
+
+use async_trait::async_trait;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
+
+use super::{MemoryStore, State};
+use crate::{
+    CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Refusal, Resources, Trouble, WriteError,
+};
+
+#[async_trait]
+impl Resources for MemoryStore {
+    async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble> {
+        Ok(self.state().collections.get(key).cloned())
+    }
+
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+        let state = self.state();
+        let wanted = |key: &CollectionKey| {
+            key.group.subscription == ask.subscription
+                && ask.group.as_ref().is_none_or(|group| key.group.name == *group)
+                && ask.after.as_ref().is_none_or(|after| key > after)
+        };
+        let found = state.collections.iter().filter(|(key, _)| wanted(key));
+        Ok(found.map(|(_, collection)| collection.clone()).take(ask.limit).collect())
+    }
+
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
+        let collection = self.state().put_collection(write)?;
+        self.wake();
+        Ok(collection)
+    }
+
+    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
+        Ok(self.state().remove_collection(key))
+    }
+
+    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
+        Ok(self.state().jobs.get(key).cloned())
+    }
+
+    async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
+        let state = self.state();
+        let collection = state.collections.get(&key.collection);
+        Ok(collection.map(|collection| (collection.clone(), state.jobs.get(key).cloned())))
+    }
+
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+        let state = self.state();
+        let wanted = |job: &&Job| ask.state.is_none_or(|wanted| job.state == wanted);
+        Ok(state.jobs_of(collection).filter(wanted).skip(ask.skip).take(ask.limit).cloned().collect())
+    }
+
+    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
+        Ok(self.state().job_count(collection))
+    }
+
+    async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
+        let job = self.state().put_job(write)?;
+        self.wake();
+        Ok(job)
+    }
+
+    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
+        Ok(self.state().remove_job(key))
+    }
+
+    async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
+        Ok(self.state().groups.get(key).cloned())
+    }
+
+    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+        let state = self.state();
+        Ok(state.groups.values().filter(|group| group.key.subscription == *subscription).cloned().collect())
+    }
+
+    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
+        let mut state = self.state();
+        if let Some(known) = state.groups.get_mut(&group.key) {
+            known.location.clone_from(&group.location);
+            known.tags.clone_from(&group.tags);
+            return Ok(false);
+        }
+        state.groups.insert(group.key.clone(), group.clone());
+        Ok(true)
+    }
+
+    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
+        let mut state = self.state();
+        let collections: Vec<CollectionKey> =
+            state.collections.keys().filter(|collection| collection.group == *key).cloned().collect();
+        for collection in &collections {
+            state.remove_collection(collection);
+        }
+        Ok(state.groups.remove(key).is_some())
+    }
+
+    async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
+        Ok(self.state().unregistered.contains(subscription))
+    }
+
+    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
+        let mut state = self.state();
+        if unregistered {
+            state.unregistered.insert(subscription.clone());
+        } else {
+            state.unregistered.remove(subscription);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn job_count(&self, collection: &CollectionKey) -> u32 {
+        u32::try_from(self.jobs_of(collection).count()).unwrap_or(u32::MAX)
+    }
+
+    fn put_job(&mut self, write: JobWrite) -> Result<Job, Refusal> {
+        let JobWrite { mut job, collection_revision, skips, job_count_max } = write;
+        let collection = self.collections.get(&job.key.collection).ok_or(Refusal::NoCollection)?;
+        if collection.revision != collection_revision {
+            return Err(Refusal::Stale);
+        }
+        match self.jobs.get(&job.key) {
+            Some(known) => {
+                if (known.id, known.revision) != (job.id, job.revision) {
+                    return Err(Refusal::Stale);
+                }
+                job.key = known.key.clone();
+            }
+            None => {
+                if job.revision != 0 {
+                    return Err(Refusal::Stale);
+                }
+                if self.job_count(&job.key.collection) >= job_count_max {
+                    return Err(Refusal::TooManyJobs { max: job_count_max });
+                }
+                self.last_job += 1;
+                job.id = JobId(self.last_job);
+                job.key.collection = collection.key.clone();
+            }
+        }
+        job.revision += 1;
+        self.claims.take_back(job.id);
+        self.write_job(job.clone());
+        self.skips.extend(skips);
+        Ok(job)
+    }
+
+    fn put_collection(&mut self, write: CollectionWrite) -> Result<Collection, Refusal> {
+        let CollectionWrite { mut collection, jobs, skips, collection_count_max } = write;
+        let known = self.collections.get(&collection.key);
+        if known.map_or(0, |known| known.revision) != collection.revision {
+            return Err(Refusal::Stale);
+        }
+        if known.is_none_or(|known| known.sku != collection.sku) {
+            let same_plan = |one: &&Collection| {
+                one.key.group.subscription == collection.key.group.subscription && one.sku == collection.sku
+            };
+            let count = self.collections.values().filter(same_plan).count();
+            if count >= usize::try_from(collection_count_max).unwrap_or(usize::MAX) {
+                return Err(Refusal::TooManyCollections { max: collection_count_max });
+            }
+        }
+        let current = |job: &Job| {
+            let known = self.jobs.get(&job.key).map(|known| (known.id, known.revision));
+            job.key.collection == collection.key && known == Some((job.id, job.revision))
+        };
+        if !jobs.iter().all(current) {
+            return Err(Refusal::Stale);
+        }
+
+        if let Some(known) = known {
+            collection.key = known.key.clone();
+        }
+        self.last_revision += 1;
+        collection.revision = self.last_revision;
+        let group = &collection.key.group;
+        self.groups.entry(group.clone()).or_insert_with(|| Group {
+            key: group.clone(),
+            location: collection.location.clone(),
+            tags: Vec::new(),
+            created_at: collection.created_at,
+        });
+        self.collections.insert(collection.key.clone(), collection.clone());
+        for mut job in jobs {
+            job.key = self.jobs[&job.key].key.clone();
+            job.revision += 1;
+            self.claims.take_back(job.id);
+            self.write_job(job);
+        }
+        self.skips.extend(skips);
+        Ok(collection)
+    }
+}

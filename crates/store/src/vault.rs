@@ -1,0 +1,186 @@
+//! Seals secrets, so that the data file alone gives nothing away.
+//!
+//! AES-256-GCM-SIV, which survives a repeated nonce. What is sealed is bound to its [`Place`]: a
+//! ciphertext that was moved to another row does not open. A sealed blob is
+//!
+//! ```text
+//!   1 byte  format, 1
+//!   4 bytes id of the key, big endian
+//!  12 bytes nonce
+//!   n bytes ciphertext and tag
+//! ```
+//!
+//! Errors say which key is missing or that a seal is broken, never what is inside.
+
+use std::fmt;
+
+use aes_gcm_siv::aead::{Aead, KeyInit, Payload};
+use aes_gcm_siv::{Aes256GcmSiv, Nonce};
+use punctual_model::Mint;
+use thiserror::Error;
+
+use crate::KeyRing;
+
+const FORMAT: u8 = 1;
+const KEY_ID_LENGTH: usize = 4;
+const NONCE_LENGTH: usize = 12;
+const HEAD_LENGTH: usize = 1 + KEY_ID_LENGTH + NONCE_LENGTH;
+
+/// Seals with the newest key of a ring and opens with any of them.
+pub struct Vault {
+    newest: u32,
+    ciphers: Vec<(u32, Aes256GcmSiv)>,
+}
+
+/// What a sealed blob belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The kind of row, such as `job`.
+    pub kind: &'static str,
+    /// Which row.
+    pub row: i64,
+}
+
+/// Why something sealed does not open.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum VaultError {
+    /// It was sealed with a key that is not in the ring.
+    #[error("it was sealed with key {id}, which is not in the key file")]
+    UnknownKey {
+        /// The key's id.
+        id: u32,
+    },
+    /// Too short, or made by a later version.
+    #[error("it is not in a known sealed format")]
+    UnknownFormat,
+    /// The key is not the one it was sealed with, the place is another, or the bytes were changed.
+    #[error("its seal is broken: it was changed, moved, or sealed with another key {id}")]
+    Broken {
+        /// The id of the key that was tried.
+        id: u32,
+    },
+}
+
+impl Vault {
+    /// A vault with the keys of a ring.
+    pub fn new(ring: &KeyRing) -> Self {
+        let cipher = |key: &[u8; 32]| Aes256GcmSiv::new(key.into());
+        let ciphers = ring.keys().map(|(id, key)| (id, cipher(key))).collect();
+        Self { newest: ring.newest(), ciphers }
+    }
+
+    /// The id of the key that seals.
+    pub fn newest(&self) -> u32 {
+        self.newest
+    }
+
+    /// Seals bytes for a place. The mint must be unpredictable.
+    pub fn seal(&self, place: Place, bytes: &[u8], mint: &dyn Mint) -> Vec<u8> {
+        let mut nonce = [0; NONCE_LENGTH];
+        nonce.copy_from_slice(&mint.random().to_be_bytes()[..NONCE_LENGTH]);
+        let cipher = self.cipher(self.newest).expect("the newest key is one of the ring");
+        let payload = Payload { msg: bytes, aad: &place.bytes() };
+        let sealed = cipher
+            .encrypt(&Nonce::from(nonce), payload)
+            .expect("a document is far below the cipher's limit of 64 GiB");
+        let mut blob = Vec::with_capacity(HEAD_LENGTH + sealed.len());
+        blob.push(FORMAT);
+        blob.extend_from_slice(&self.newest.to_be_bytes());
+        blob.extend_from_slice(&nonce);
+        blob.extend_from_slice(&sealed);
+        blob
+    }
+
+    /// Opens what was sealed for a place.
+    pub fn open(&self, place: Place, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
+        let id = Self::key_of(blob)?;
+        let cipher = self.cipher(id).ok_or(VaultError::UnknownKey { id })?;
+        let mut nonce = [0; NONCE_LENGTH];
+        nonce.copy_from_slice(&blob[1 + KEY_ID_LENGTH..HEAD_LENGTH]);
+        let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: &place.bytes() };
+        cipher.decrypt(&Nonce::from(nonce), payload).map_err(|_| VaultError::Broken { id })
+    }
+
+    /// The id of the key that something was sealed with.
+    pub fn key_of(blob: &[u8]) -> Result<u32, VaultError> {
+        match blob {
+            [FORMAT, a, b, c, d, rest @ ..] if rest.len() > NONCE_LENGTH => {
+                Ok(u32::from_be_bytes([*a, *b, *c, *d]))
+            }
+            _ => Err(VaultError::UnknownFormat),
+        }
+    }
+
+    fn cipher(&self, id: u32) -> Option<&Aes256GcmSiv> {
+        self.ciphers.iter().find(|(one, _)| *one == id).map(|(_, cipher)| cipher)
+    }
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Vault(newest key {})", self.newest)
+    }
+}
+
+impl Place {
+    /// Bound to the ciphertext. The row has a fixed width, so that no two places look alike.
+    fn bytes(self) -> Vec<u8> {
+        let mut bytes = self.row.to_be_bytes().to_vec();
+        bytes.extend_from_slice(self.kind.as_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Counting;
+
+    const PLACE: Place = Place { kind: "job", row: 7 };
+
+    #[test]
+    fn what_was_sealed_opens_at_its_place_only() {
+        let mint = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&mint));
+        let blob = vault.seal(PLACE, b"secret", &mint);
+        assert!(!blob.windows(6).any(|window| window == b"secret"));
+        assert_eq!(vault.open(PLACE, &blob).as_deref(), Ok(b"secret".as_slice()));
+
+        let broken = Err(VaultError::Broken { id: 1 });
+        assert_eq!(vault.open(Place { row: 8, ..PLACE }, &blob), broken);
+        assert_eq!(vault.open(Place { kind: "store", ..PLACE }, &blob), broken);
+    }
+
+    #[test]
+    fn any_changed_byte_is_noticed() {
+        let mint = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&mint));
+        let blob = vault.seal(PLACE, b"secret", &mint);
+        for at in 0..blob.len() {
+            let mut changed = blob.clone();
+            changed[at] ^= 1;
+            assert!(vault.open(PLACE, &changed).is_err(), "byte {at}");
+            assert!(vault.open(PLACE, &blob[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn after_a_rotation_old_seals_still_open() {
+        let mint = Counting::default();
+        let old = KeyRing::generate(&mint);
+        let rotated = old.rotated(&mint);
+        let blob = Vault::new(&old).seal(PLACE, b"secret", &mint);
+        let vault = Vault::new(&rotated);
+        assert_eq!(vault.open(PLACE, &blob).as_deref(), Ok(b"secret".as_slice()));
+        let newer = vault.seal(PLACE, b"secret", &mint);
+        assert_eq!(Vault::key_of(&newer), Ok(2));
+        assert_eq!(Vault::new(&old).open(PLACE, &newer), Err(VaultError::UnknownKey { id: 2 }));
+    }
+
+    #[test]
+    fn equal_secrets_are_sealed_differently() {
+        let mint = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&mint));
+        assert_ne!(vault.seal(PLACE, b"secret", &mint), vault.seal(PLACE, b"secret", &mint));
+    }
+}
