@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::action::texts;
 use crate::merge::merge;
-use crate::reader::{Object, Path, Problems, kind, shown};
+use crate::reader::{Object, Path, Problems, parse_object, shown};
 use crate::{ApiError, ApiVersion, Locations, id, location};
 
 /// Limits of the resource manager.
@@ -61,15 +61,8 @@ pub fn read_patch(
 }
 
 fn parse(body: &[u8]) -> Result<Value, ApiError> {
-    let document: Value = serde_json::from_slice(body).map_err(|error| {
-        // The error's own text may quote the body, so only the place is told.
-        let place = format!("line {} column {}", error.line(), error.column());
-        ApiError::bad_request(format!("The request body is not JSON ({place})."))
-    })?;
-    if document.is_object() {
-        return Ok(document);
-    }
-    Err(ApiError::bad_request(format!("The request body must be an object, not {}.", kind(&document))))
+    parse_object(body)
+        .map_err(|why| ApiError::bad_request(format!("Malformed Job Collection Object: {why}.")))
 }
 
 fn read(

@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 use crate::reader::shown;
 use crate::{ApiVersion, Locations};
 
+/// How long a caller that asks too much shall wait: the window of the limit.
+const RETRY_AFTER_LIMIT_SECONDS: u64 = 60;
+
+/// How long a caller shall wait when the store is busy: that passes quickly.
+const RETRY_AFTER_TROUBLE_SECONDS: u64 = 1;
+
 /// The most problems that one message lists; a body can be wrong in thousands of places.
 const LISTED_PROBLEMS_MAX: usize = 50;
 
@@ -46,6 +52,15 @@ impl ApiError {
                 | "InvalidResourceLocation"
                 | "InvalidResourceGroupLocation"
         )
+    }
+
+    /// When to come back, where that is known: for the header `Retry-After`.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        match self.status {
+            429 => Some(RETRY_AFTER_LIMIT_SECONDS),
+            503 => Some(RETRY_AFTER_TROUBLE_SECONDS),
+            _ => None,
+        }
     }
 
     // Requests that are wrong in themselves.
@@ -116,7 +131,23 @@ impl ApiError {
         Self::new(404, "NotFound", format!("There is no operation at '{}'.", shown(path)))
     }
 
+    /// 414: the path and query are longer than is read.
+    pub fn uri_too_long(bytes_max: usize) -> Self {
+        Self::new(414, "UriTooLong", format!("The path and query are longer than {bytes_max} bytes."))
+    }
+
+    /// 408: the body did not come in time.
+    pub fn request_timeout() -> Self {
+        Self::new(408, "RequestTimeout", "The request body did not arrive in time.")
+    }
+
     // Callers that may not.
+
+    /// 403: a page of another site asks, in somebody's browser.
+    pub fn foreign_origin() -> Self {
+        let message = "Requests of pages of other origins are not served: the Origin header must name this host.";
+        Self::new(403, "AuthorizationFailed", message)
+    }
 
     /// 401: no token.
     pub fn missing_token() -> Self {
@@ -139,9 +170,9 @@ impl ApiError {
     }
 
     /// 429: over the rate limit. The caller adds `Retry-After`.
-    pub fn too_many_requests(retry_after_seconds: u64) -> Self {
+    pub fn too_many_requests() -> Self {
         let message = format!(
-            "The number of requests has exceeded the limit. Please retry after '{retry_after_seconds}' seconds."
+            "The number of requests has exceeded the limit. Please retry after '{RETRY_AFTER_LIMIT_SECONDS}' seconds."
         );
         Self::new(429, "TooManyRequests", message)
     }

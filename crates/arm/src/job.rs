@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use punctual_model::{Job, JobSpec, JobState};
 use serde_json::{Map, Value};
 
+pub(crate) use read::JOB_BYTES_MAX;
 pub use read::{JobContext, read_patch, read_put};
 
 use crate::{ApiVersion, Dialect, action, id, recurrence, time};

@@ -49,10 +49,10 @@ impl Locations {
 
 /// Whether two spellings mean one region: blanks and letter case don't count.
 pub(crate) fn same(one: &str, other: &str) -> bool {
-    let plain = |text: &'_ str| -> Vec<char> {
-        text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
-    };
-    plain(one) == plain(other)
+    fn plain(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase)
+    }
+    plain(one).eq(plain(other))
 }
 
 #[cfg(test)]

@@ -148,17 +148,17 @@ fn read_collections_token(token: &str) -> Result<(Name, Name), ApiError> {
     }
 }
 
-fn read_token(token: &str) -> Result<String, ApiError> {
+pub(crate) fn read_token(token: &str) -> Result<String, ApiError> {
     let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| unknown_token())?;
     String::from_utf8(bytes).map_err(|_| unknown_token())
 }
 
-fn unknown_token() -> ApiError {
+pub(crate) fn unknown_token() -> ApiError {
     ApiError::bad_request("The $skiptoken is invalid: use the nextLink of the page before as it is.")
 }
 
 /// `$skip` and `$top`.
-fn read_numbers(query: &Query) -> Result<(usize, Option<usize>), ApiError> {
+pub(crate) fn read_numbers(query: &Query) -> Result<(usize, Option<usize>), ApiError> {
     let number = |name: &str, fits: fn(usize) -> bool, rule: &str| match query.get(name) {
         None => Ok(None),
         Some(text) => match text.trim().parse().ok().filter(|number| fits(*number)) {

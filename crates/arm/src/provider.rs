@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::action::texts;
 use crate::collection::read_tags;
-use crate::reader::{Object, Path, Problems, kind, shown};
+use crate::reader::{Object, Path, Problems, parse_object, shown};
 use crate::{ApiError, ApiVersion, Locations, id};
 
 /// The longest location of a group.
@@ -56,14 +56,8 @@ pub fn read_group(
     existing_location: Option<&str>,
     locations: &Locations,
 ) -> Result<(String, Vec<(String, String)>), ApiError> {
-    let document: Value = serde_json::from_slice(body).map_err(|error| {
-        let place = format!("line {} column {}", error.line(), error.column());
-        ApiError::bad_request(format!("The request body is not JSON ({place})."))
-    })?;
-    if !document.is_object() {
-        let message = format!("The request body must be an object, not {}.", kind(&document));
-        return Err(ApiError::bad_request(message));
-    }
+    let document = parse_object(body)
+        .map_err(|why| ApiError::bad_request(format!("Malformed Resource Group Object: {why}.")))?;
     let mut problems = Problems::default();
     let read = Object::of(&document, Path::Root, &mut problems).and_then(|document| {
         let tags = read_tags(&document, &mut problems);

@@ -179,6 +179,27 @@ impl<'a> Object<'a> {
     }
 }
 
+/// A body as JSON, or where it stops being that. A byte order mark before it is skipped.
+///
+/// The parser's own text may quote the body, and so a secret: only the place is told.
+fn parse(body: &[u8]) -> Result<Value, String> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    if body.trim_ascii().is_empty() {
+        return Err("the body is empty".to_owned());
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| format!("the body is not JSON (line {} column {})", error.line(), error.column()))
+}
+
+/// A body as a JSON object.
+pub(crate) fn parse_object(body: &[u8]) -> Result<Value, String> {
+    let document = parse(body)?;
+    if document.is_object() {
+        return Ok(document);
+    }
+    Err(format!("the body must be an object, not {}", kind(&document)))
+}
+
 /// An integer; a number with a fraction of zero is one, too.
 pub(crate) fn integer(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<i64> {
     let whole = value.as_i64().or_else(|| {

@@ -36,7 +36,7 @@ fn walk(mut bytes: &[u8], depth: usize, rounds: &mut u64) -> Result<(), OpenErro
     }
     let mut salt_before = false;
     while !bytes.is_empty() {
-        // What is not DER here is the inside of an octet string that happens to look like it.
+        // What is not DER is the inside of an octet string that happened to look like it.
         let Ok((rest, element)) = Any::from_der(bytes) else { return Ok(()) };
         let is_salt = element.tag() == Tag::OctetString;
         match element.tag() {
@@ -44,7 +44,11 @@ fn walk(mut bytes: &[u8], depth: usize, rounds: &mut u64) -> Result<(), OpenErro
             Tag::Oid if element.clone().oid().is_ok_and(|oid| oid.to_id_string() == SCRYPT) => {
                 return Err(OpenError::Unsupported);
             }
-            Tag::OctetString => walk(element.data, depth + 1, rounds)?,
+            Tag::OctetString => {
+                if let Some(inside) = document_in(element.data) {
+                    walk(inside, depth + 1, rounds)?;
+                }
+            }
             _ if element.header.is_constructed() => walk(element.data, depth + 1, rounds)?,
             _ => {}
         }
@@ -52,6 +56,15 @@ fn walk(mut bytes: &[u8], depth: usize, rounds: &mut u64) -> Result<(), OpenErro
         bytes = rest;
     }
     Ok(())
+}
+
+/// What is in an octet string that holds exactly one sequence, as those do that hold parts of the file.
+/// Salts and what is encrypted look like that about once in 2^24.
+fn document_in(bytes: &[u8]) -> Option<&[u8]> {
+    match Any::from_der(bytes) {
+        Ok((rest, whole)) if rest.is_empty() && whole.tag() == Tag::Sequence => Some(whole.data),
+        _ => None,
+    }
 }
 
 /// An unsigned number of up to eight bytes; a longer one is more than anything.

@@ -5,6 +5,7 @@ use punctual_model::{Action, ActionKind, Authentication, Certificate, Secret};
 use serde_json::{Map, Value};
 
 use super::Reading;
+use crate::job::JOB_BYTES_MAX;
 use crate::reader::{Object, Problems};
 use crate::time;
 
@@ -103,6 +104,11 @@ fn read_certificate(
     let pfx = required_secret(object, "pfx", kept_pfx, problems);
     let password = required_secret(object, "password", kept_password, problems);
     let (pfx, password) = (pfx?, password?);
+    // A file that does not fit into a job is not worth opening.
+    if pfx.expose().len() > 2 * JOB_BYTES_MAX {
+        object.note("pfx", "is too large for a job", problems);
+        return None;
+    }
     let pfx = Secret::new(punctual_pfx::strip(pfx.expose()));
     let certificate = match opened_before(reading.opened, &pfx, &password) {
         Some(certificate) => certificate,

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::render_spec;
 use crate::action::{self, Reading};
 use crate::merge::{merge, move_misplaced_retry};
-use crate::reader::{Object, Path, Problems, kind, shown};
+use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
 use crate::{ApiError, ApiVersion, Dialect, id, recurrence};
 
 /// The largest definition, as compact JSON with its secrets.
-const JOB_BYTES_MAX: usize = 16 * 1024;
+pub(crate) const JOB_BYTES_MAX: usize = 16 * 1024;
 
 /// What reading a job depends on besides the body.
 #[derive(Clone, Copy, Debug)]
@@ -76,21 +76,10 @@ pub fn read_patch(
 
 /// Bytes as a JSON object that has properties: anything else is no job at all.
 fn parse(body: &[u8]) -> Result<Value, ApiError> {
-    let document: Value = serde_json::from_slice(body).map_err(|error| {
-        // The error's own text may quote the body, so only the place is told.
-        let place = format!("line {} column {}", error.line(), error.column());
-        ApiError::malformed_job(if body.is_empty() {
-            "the body is empty".to_owned()
-        } else {
-            format!("the body is not JSON ({place})")
-        })
-    })?;
+    let document = parse_object(body).map_err(ApiError::malformed_job)?;
     match document.get("properties") {
         Some(Value::Object(_)) => Ok(document),
-        None | Some(Value::Null) if document.is_object() => {
-            Err(ApiError::malformed_job("properties is required"))
-        }
-        None => Err(ApiError::malformed_job(format!("the body must be an object, not {}", kind(&document)))),
+        None | Some(Value::Null) => Err(ApiError::malformed_job("properties is required")),
         Some(other) => {
             Err(ApiError::malformed_job(format!("properties must be an object, not {}", kind(other))))
         }

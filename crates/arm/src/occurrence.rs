@@ -1,0 +1,168 @@
+//! The occurrences of a job, past and future: what became of each instant that its rule yields. Only
+//! under Punctual's own api-version.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use punctual_model::SkipReason;
+use punctual_recurrence::parse_instant;
+use serde_json::{Map, Value};
+
+use crate::reader::shown;
+use crate::{ApiError, Dialect, Query, page, time};
+
+/// How many occurrences are listed at a time without `$top`.
+pub const OCCURRENCES_LIMIT: usize = 500;
+
+/// What became of an occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is to come.
+    Pending,
+    /// An attempt is under way.
+    Running,
+    /// An attempt has failed, another one is to come.
+    Retrying,
+    /// Its main action succeeded.
+    Succeeded,
+    /// All attempts of its main action failed.
+    Failed,
+    /// It did not start.
+    Skipped(SkipReason),
+}
+
+/// An occurrence with what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The instant that the rule yields.
+    pub due_at: Timestamp,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// When its first attempt began.
+    pub started_at: Option<Timestamp>,
+    /// How many attempts its main action took so far.
+    pub attempt_count: u32,
+}
+
+/// Renders an occurrence.
+pub fn render(row: &Row, dialect: Dialect) -> Value {
+    let (outcome, reason) = match row.outcome {
+        Outcome::Pending => ("pending", None),
+        Outcome::Running => ("running", None),
+        Outcome::Retrying => ("retrying", None),
+        Outcome::Succeeded => ("succeeded", None),
+        Outcome::Failed => ("failed", None),
+        Outcome::Skipped(SkipReason::Overlap) => ("skipped", Some("overlap")),
+        Outcome::Skipped(SkipReason::Missed) => ("skipped", Some("missed")),
+    };
+    let mut members = Map::new();
+    members.insert("dueTime".into(), time::instant(row.due_at).into());
+    members.insert("outcome".into(), outcome.into());
+    if let Some(reason) = reason {
+        members.insert("reason".into(), reason.into());
+    }
+    if let Some(started_at) = row.started_at {
+        members.insert("startTime".into(), time::instant(started_at).into());
+        members.insert("lateness".into(), dialect.duration(started_at.duration_since(row.due_at)).into());
+    }
+    members.insert("attempts".into(), row.attempt_count.into());
+    members.into()
+}
+
+/// Which occurrences to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OccurrencesPage {
+    /// Due at or after this instant, if it was said.
+    pub from: Option<Timestamp>,
+    /// Due at or before this instant, if it was said.
+    pub to: Option<Timestamp>,
+    /// Due after this one: the last of the page before.
+    pub after: Option<Timestamp>,
+    /// At most so many.
+    pub limit: usize,
+    /// Whether `$top` was given: then there is no next link.
+    pub topped: bool,
+}
+
+impl OccurrencesPage {
+    /// Reads the query of a list of occurrences.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let (_, top) = page::read_numbers(query)?;
+        let (from, to) = (read_instant(query, "from")?, read_instant(query, "to")?);
+        if from.zip(to).is_some_and(|(from, to)| from > to) {
+            return Err(ApiError::bad_request("The value of 'from' must not be later than that of 'to'."));
+        }
+        let after = query.get("$skiptoken").map(read_token).transpose()?;
+        let limit = top.unwrap_or(OCCURRENCES_LIMIT);
+        Ok(Self { from, to, after, limit, topped: top.is_some() })
+    }
+
+    /// The `$skiptoken` of the page behind an occurrence.
+    pub fn token(due_at: Timestamp) -> String {
+        URL_SAFE_NO_PAD.encode(format!("o1 {}", due_at.as_nanosecond()))
+    }
+}
+
+fn read_instant(query: &Query, name: &str) -> Result<Option<Timestamp>, ApiError> {
+    let Some(text) = query.get(name) else { return Ok(None) };
+    let instant = parse_instant(text);
+    let instant = instant.map_err(|why| ApiError::bad_request(format!("{name}: '{}' {why}", shown(text))))?;
+    Ok(Some(instant))
+}
+
+fn read_token(token: &str) -> Result<Timestamp, ApiError> {
+    let text = page::read_token(token)?;
+    let place = text.strip_prefix("o1 ").and_then(|number| number.parse().ok());
+    place.and_then(|number| Timestamp::from_nanosecond(number).ok()).ok_or_else(page::unknown_token)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_row_says_what_became_of_an_occurrence() {
+        let due_at = at("2026-11-15T12:00:00Z");
+        let pending = Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0 };
+        let check = |row: Row, expected: Value| assert_eq!(render(&row, Dialect::default()), expected);
+        check(pending, json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "pending", "attempts": 0}));
+        check(
+            Row { outcome: Outcome::Skipped(SkipReason::Missed), ..pending },
+            json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "skipped", "reason": "missed", "attempts": 0}),
+        );
+        let started_at = Some(at("2026-11-15T12:00:00.0123Z"));
+        check(
+            Row { outcome: Outcome::Failed, started_at, attempt_count: 5, ..pending },
+            json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "failed",
+                "startTime": "2026-11-15T12:00:00.0123Z", "lateness": "00:00:00.0123000", "attempts": 5}),
+        );
+    }
+
+    #[test]
+    fn pages_have_bounds_and_a_place() {
+        let token = OccurrencesPage::token(at("2026-11-15T12:00:00Z"));
+        let query =
+            Query::decode(&format!("from=2026-11-01&to=2026-12-01T00%3A00Z&$top=10&$skiptoken={token}"));
+        let expected = OccurrencesPage {
+            from: Some(at("2026-11-01T00:00:00Z")),
+            to: Some(at("2026-12-01T00:00:00Z")),
+            after: Some(at("2026-11-15T12:00:00Z")),
+            limit: 10,
+            topped: true,
+        };
+        assert_eq!(OccurrencesPage::read(&query), Ok(expected));
+        for bad in ["from=x", "to=", "from=2027-01-01&to=2026-01-01", "$skiptoken=AA", "$top=0"] {
+            assert_eq!(
+                OccurrencesPage::read(&Query::decode(bad)).map_err(|error| error.status),
+                Err(400),
+                "{bad}"
+            );
+        }
+    }
+}
