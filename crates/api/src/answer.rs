@@ -1,0 +1,145 @@
+//! Answers: status, body, and the headers that every answer has.
+
+use axum::body::Body;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Method, Response, StatusCode};
+use jiff::tz::Offset;
+use punctual_arm::ApiError;
+use punctual_model::guid;
+use punctual_store::Trouble;
+use serde_json::Value;
+
+use crate::state::ApiState;
+
+/// An answer before its headers.
+pub(crate) struct Answer {
+    status: StatusCode,
+    body: Option<String>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Answer {
+    /// 200 with a body.
+    pub(crate) fn ok(body: &Value) -> Result<Self, ApiError> {
+        Ok(Self::with(StatusCode::OK, body))
+    }
+
+    /// 201 with a body.
+    pub(crate) fn created(body: &Value) -> Result<Self, ApiError> {
+        Ok(Self::with(StatusCode::CREATED, body))
+    }
+
+    /// 200 with a body that is text already.
+    pub(crate) fn text(body: &str) -> Result<Self, ApiError> {
+        Ok(Self { status: StatusCode::OK, body: Some(body.to_owned()), headers: Vec::new() })
+    }
+
+    /// A status without a body. The clients take no 204 where they expect 200.
+    pub(crate) fn empty(status: StatusCode) -> Result<Self, ApiError> {
+        Ok(Self { status, body: None, headers: Vec::new() })
+    }
+
+    /// The same answer with one more header.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    pub(crate) fn error(error: &ApiError) -> Self {
+        let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let answer = Self::with(status, &error.to_json());
+        let answer = match error.retry_after_seconds() {
+            Some(seconds) => answer.with_header(header::RETRY_AFTER, &seconds.to_string()),
+            None => answer,
+        };
+        if error.made_by_gateway() {
+            answer.with_header(HeaderName::from_static("x-ms-failure-cause"), "gateway")
+        } else {
+            answer
+        }
+    }
+
+    fn with(status: StatusCode, body: &Value) -> Self {
+        Self { status, body: Some(body.to_string()), headers: Vec::new() }
+    }
+
+    pub(crate) fn into_response(self, ids: &Ids, method: &Method) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+        headers.insert(header::EXPIRES, HeaderValue::from_static("-1"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        let strict = HeaderValue::from_static("max-age=31536000; includeSubDomains");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, strict);
+        ids.add_to(headers);
+        headers.extend(self.headers);
+        if let Some(body) = self.body {
+            let json = HeaderValue::from_static("application/json; charset=utf-8");
+            headers.insert(header::CONTENT_TYPE, json);
+            if method != Method::HEAD {
+                *response.body_mut() = Body::from(body);
+            }
+        }
+        response
+    }
+}
+
+/// The ids of a request, by which answers and log lines are matched.
+pub(crate) struct Ids {
+    request: String,
+    correlation: String,
+    routing: String,
+}
+
+impl Ids {
+    pub(crate) fn new(state: &ApiState) -> Self {
+        let request = guid(state.mint.random());
+        let correlation = guid(state.mint.random());
+        let time = Offset::UTC.to_datetime(state.now());
+        let routing = format!(
+            "LOCAL:{:04}{:02}{:02}T{:02}{:02}{:02}Z:{correlation}",
+            time.year(),
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
+        );
+        Self { request, correlation, routing }
+    }
+
+    fn add_to(&self, headers: &mut http::HeaderMap) {
+        let mut add = |name: &'static str, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        add("x-ms-request-id", &self.request);
+        add("x-ms-correlation-request-id", &self.correlation);
+        add("x-ms-routing-request-id", &self.routing);
+    }
+}
+
+/// What the caller is told when the store is in trouble; the log has the reason.
+pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
+    match trouble {
+        Trouble::Busy { .. } | Trouble::Closed { .. } => {
+            tracing::warn!(error = %chain(trouble), "the store did not answer");
+            ApiError::unavailable()
+        }
+        Trouble::Full { .. } | Trouble::Corrupt { .. } | Trouble::Failed { .. } => {
+            tracing::error!(error = %chain(trouble), "the store failed");
+            ApiError::internal()
+        }
+    }
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

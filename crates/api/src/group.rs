@@ -1,0 +1,77 @@
+//! Resource groups: as much of them as the clients of collections need.
+
+use http::{StatusCode, header};
+use punctual_arm::{ApiError, id, page, provider};
+use punctual_model::{GroupKey, Name, guid};
+use punctual_store::Group;
+
+use crate::answer::{Answer, trouble};
+use crate::request::{Call, Unread};
+use crate::state::ApiState;
+
+/// `GET /subscriptions/{s}/resourcegroups`
+pub(crate) async fn list(state: &ApiState, call: &Call<'_>, subscription: &Name) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    let groups = state.store.groups(subscription).await.map_err(|error| trouble(&error))?;
+    Answer::ok(&page::render(groups.iter().map(render).collect(), None))
+}
+
+/// `GET /subscriptions/{s}/resourcegroups/{rg}`
+pub(crate) async fn get(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    let group = state.store.group(key).await.map_err(|error| trouble(&error))?;
+    Answer::ok(&render(&group.ok_or_else(|| ApiError::group_not_found(&key.name))?))
+}
+
+/// `HEAD /subscriptions/{s}/resourcegroups/{rg}`: 204 if it exists.
+pub(crate) async fn head(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    let group = state.store.group(key).await.map_err(|error| trouble(&error))?;
+    group.ok_or_else(|| ApiError::group_not_found(&key.name))?;
+    Answer::empty(StatusCode::NO_CONTENT)
+}
+
+/// `PUT /subscriptions/{s}/resourcegroups/{rg}`
+pub(crate) async fn put(
+    state: &ApiState,
+    call: &Call<'_>,
+    body: Unread,
+    key: &GroupKey,
+) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    id::check_group(key)?;
+    let body = body.read().await?;
+    let existing = state.store.group(key).await.map_err(|error| trouble(&error))?;
+    let existing_location = existing.as_ref().map(|group| group.location.as_str());
+    let (location, tags) = provider::read_group(&body, existing_location, &state.settings.locations)?;
+    let created_at = existing.as_ref().map_or_else(|| state.now(), |group| group.created_at);
+    let key = existing.map_or_else(|| key.clone(), |group| group.key);
+    let group = Group { key, location, tags, created_at };
+    let new = state.store.put_group(&group).await.map_err(|error| trouble(&error))?;
+    if new { Answer::created(&render(&group)) } else { Answer::ok(&render(&group)) }
+}
+
+/// `DELETE /subscriptions/{s}/resourcegroups/{rg}`: all that is in it goes, before the answer. Clients
+/// expect an operation to poll, so they get one that is done.
+pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    let deleted = state.store.delete_group(key).await.map_err(|error| trouble(&error))?;
+    if !deleted {
+        return Err(ApiError::group_not_found(&key.name));
+    }
+    let operation = guid(state.mint.random());
+    let path = format!("/subscriptions/{}/operationresults/{operation}", key.subscription);
+    let link = call.link(state, &path, "api-version", call.query.get("api-version").unwrap_or_default());
+    let answer = Answer::empty(StatusCode::ACCEPTED)?;
+    Ok(answer.with_header(header::LOCATION, &link).with_header(header::RETRY_AFTER, "1"))
+}
+
+/// `GET /subscriptions/{s}/operationresults/{id}`: whatever it was, it is done.
+pub(crate) fn operation(call: &Call<'_>) -> Result<Answer, ApiError> {
+    call.any_version()?;
+    Answer::empty(StatusCode::OK)
+}
+
+fn render(group: &Group) -> serde_json::Value {
+    provider::render_group(&group.key, &group.location, &group.tags)
+}

@@ -1,0 +1,31 @@
+//! For people and machines that ask whether somebody is there.
+
+use punctual_arm::ApiError;
+use punctual_model::{CollectionKey, GroupKey};
+use serde_json::json;
+
+use crate::answer::{Answer, trouble};
+use crate::state::ApiState;
+
+/// `GET /`: what this is.
+pub(crate) fn welcome() -> Result<Answer, ApiError> {
+    Answer::ok(&json!({
+        "name": "punctual",
+        "version": env!("CARGO_PKG_VERSION"),
+        "openapi": "/openapi.json",
+        "health": ["/healthz", "/readyz"],
+    }))
+}
+
+/// `GET /healthz`: the process answers.
+pub(crate) fn live() -> Result<Answer, ApiError> {
+    Answer::ok(&json!({"status": "ok"}))
+}
+
+/// `GET /readyz`: the store answers.
+pub(crate) async fn ready(state: &ApiState) -> Result<Answer, ApiError> {
+    let group = GroupKey { subscription: "readyz".into(), name: "readyz".into() };
+    let nowhere = CollectionKey { group, name: "readyz".into() };
+    state.store.collection(&nowhere).await.map_err(|error| trouble(&error))?;
+    Answer::ok(&json!({"status": "ok"}))
+}

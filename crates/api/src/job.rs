@@ -1,0 +1,43 @@
+//! The operations of jobs.
+
+mod delete;
+mod get;
+mod history;
+mod ledger;
+mod list;
+mod occurrences;
+mod patch;
+mod put;
+mod run;
+
+pub(crate) use delete::delete;
+pub(crate) use get::get;
+pub(crate) use history::history;
+pub(crate) use list::list;
+pub(crate) use occurrences::occurrences;
+pub(crate) use patch::patch;
+pub(crate) use put::put;
+pub(crate) use run::run;
+
+use punctual_arm::{ApiError, ApiVersion, Dialect, job};
+use punctual_model::{Collection, Job, JobKey, decide};
+use serde_json::Value;
+
+use crate::answer::trouble;
+use crate::state::ApiState;
+
+/// The collection that a job is in, which must exist, and the job, if it does.
+async fn read(state: &ApiState, key: &JobKey) -> Result<(Collection, Option<Job>), ApiError> {
+    let found = state.store.job_in_collection(key).await.map_err(|error| trouble(&error))?;
+    found.ok_or_else(|| ApiError::collection_not_found(&key.collection))
+}
+
+/// A job that must exist, with its collection.
+async fn find(state: &ApiState, key: &JobKey) -> Result<(Collection, Job), ApiError> {
+    let (collection, job) = read(state, key).await?;
+    Ok((collection, job.ok_or_else(|| ApiError::job_not_found(key))?))
+}
+
+fn render(job: &Job, collection: &Collection, version: ApiVersion, dialect: Dialect) -> Value {
+    job::render(job, decide::next_execution_at(job, collection.enabled()), version, dialect)
+}

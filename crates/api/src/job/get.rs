@@ -1,0 +1,15 @@
+//! `GET …/jobs/{job}`
+
+use punctual_arm::ApiError;
+use punctual_model::JobKey;
+
+use super::{find, render};
+use crate::answer::Answer;
+use crate::request::Call;
+use crate::state::ApiState;
+
+pub(crate) async fn get(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
+    let version = call.version()?;
+    let (collection, job) = find(state, key).await?;
+    Answer::ok(&render(&job, &collection, version, call.dialect(false)))
+}

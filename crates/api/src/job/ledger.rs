@@ -1,0 +1,157 @@
+//! The ledger of a job: history, skips and schedule merged into one row for each occurrence.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use punctual_arm::occurrence::{Outcome, Row};
+use punctual_model::{Cause, Job, JobState, RecordStatus, Skip};
+use punctual_store::StoredRecord;
+
+/// As many records are looked at for one page: each occurrence has one, or as many as it took attempts.
+pub(super) const RECORDS_MAX: usize = 5_000;
+
+/// As many skips are looked at for one page.
+pub(super) const SKIPS_MAX: usize = 1_000;
+
+/// What the rows are made of.
+pub(super) struct Ledger<'a> {
+    pub(super) job: &'a Job,
+    pub(super) collection_enabled: bool,
+    /// An attempt of the job's entry is under way.
+    pub(super) in_flight: bool,
+    /// Ordered by nominal time; at most [`RECORDS_MAX`].
+    pub(super) records: &'a [StoredRecord],
+    /// Ordered by their first occurrence; at most [`SKIPS_MAX`].
+    pub(super) skips: &'a [Skip],
+}
+
+impl Ledger<'_> {
+    /// The rows in `from..=to`, at most `limit`, and whether those are all.
+    pub(super) fn rows(&self, from: Timestamp, to: Timestamp, limit: usize) -> (Vec<Row>, bool) {
+        let mut rows = BTreeMap::new();
+        // Where the records were cut, the last occurrence may not be whole; the next page has it.
+        let mut until = to;
+        if self.records.len() == RECORDS_MAX
+            && let Some(last) = self.records.last()
+        {
+            until = until.min(before(last.record.nominal_at));
+        }
+        if self.skips.len() == SKIPS_MAX
+            && let Some(last) = self.skips.last()
+        {
+            until = until.min(before(last.first_at));
+        }
+        self.add_skips(&mut rows, from, until, limit);
+        self.add_records(&mut rows, until);
+        self.add_schedule(&mut rows, from, until, limit);
+        let whole = rows.len() <= limit && until == to;
+        (rows.into_values().take(limit).collect(), whole)
+    }
+
+    fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, until: Timestamp) {
+        let scheduled = self.records.iter().map(|stored| &stored.record);
+        let scheduled =
+            scheduled.filter(|record| record.cause == Cause::Schedule && record.nominal_at <= until);
+        for record in scheduled.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed)
+        {
+            let row = rows.entry(record.nominal_at).or_insert(Row {
+                due_at: record.nominal_at,
+                outcome: Outcome::Failed,
+                started_at: None,
+                attempt_count: 0,
+            });
+            let earlier = row.started_at.is_none_or(|started_at| record.started_at < started_at);
+            if earlier {
+                row.started_at = Some(record.started_at);
+            }
+            row.attempt_count += 1;
+            match record.status {
+                RecordStatus::Completed => row.outcome = Outcome::Succeeded,
+                // A skip can't have attempts: the attempt is what happened.
+                RecordStatus::Failed if row.outcome != Outcome::Succeeded => row.outcome = Outcome::Failed,
+                RecordStatus::Failed | RecordStatus::Postponed => {}
+            }
+        }
+    }
+
+    fn add_skips(
+        &self,
+        rows: &mut BTreeMap<Timestamp, Row>,
+        from: Timestamp,
+        until: Timestamp,
+        limit: usize,
+    ) {
+        let timetable = self.job.spec.timetable(self.job.put_at).ok();
+        for skip in self.skips {
+            let mut add = |due_at: Timestamp| {
+                let outcome = Outcome::Skipped(skip.reason);
+                rows.entry(due_at).or_insert(Row { due_at, outcome, started_at: None, attempt_count: 0 });
+            };
+            let (first, last) = (skip.first_at.max(from), skip.last_at.min(until));
+            match &timetable {
+                // The rule that yielded them is still the job's.
+                Some(timetable) if skip.generation == self.job.generation => {
+                    let occurrences =
+                        std::iter::successors(timetable.at_or_after(first), |&at| timetable.next_after(at));
+                    occurrences.take_while(|&at| at <= last).take(limit).for_each(&mut add);
+                }
+                Some(_) | None => {
+                    let ends = [skip.first_at, skip.last_at].into_iter();
+                    ends.filter(|&at| first <= at && at <= last).for_each(&mut add);
+                }
+            }
+        }
+    }
+
+    /// What the agenda says: the entry, and what comes behind it.
+    fn add_schedule(
+        &self,
+        rows: &mut BTreeMap<Timestamp, Row>,
+        from: Timestamp,
+        until: Timestamp,
+        limit: usize,
+    ) {
+        let mut pending_from = None;
+        if let Some(entry) = self.job.progress.entry {
+            let scheduled = entry.cause == Cause::Schedule;
+            if scheduled && (from..=until).contains(&entry.nominal_at) && entry.step == 0 {
+                let outcome = match (self.in_flight, entry.started()) {
+                    (true, _) => Outcome::Running,
+                    (false, true) => Outcome::Retrying,
+                    (false, false) => Outcome::Pending,
+                };
+                let row = Row { due_at: entry.nominal_at, outcome, started_at: None, attempt_count: 0 };
+                rows.entry(entry.nominal_at).or_insert(row).outcome = outcome;
+            }
+            pending_from = scheduled.then_some(entry.nominal_at);
+        }
+        if self.job.state != JobState::Enabled || !self.collection_enabled {
+            return;
+        }
+        let Ok(timetable) = self.job.spec.timetable(self.job.put_at) else { return };
+        let progress = &self.job.progress;
+        let entry_counts =
+            u32::from(progress.entry.is_some_and(|entry| !entry.started() && entry.cause == Cause::Schedule));
+        let left = timetable.count().map_or(usize::MAX, |count| {
+            count.saturating_sub(progress.started_count).saturating_sub(entry_counts) as usize
+        });
+        let behind = [pending_from, progress.past_at].into_iter().flatten().max();
+        let first = match (behind, progress.floor_at) {
+            (Some(behind), Some(floor_at)) => {
+                timetable.next_after(behind).max(timetable.at_or_after(floor_at))
+            }
+            (Some(behind), None) => timetable.next_after(behind),
+            (None, Some(floor_at)) => timetable.at_or_after(floor_at),
+            (None, None) => timetable.first(),
+        };
+        let upcoming = std::iter::successors(first, |&at| timetable.next_after(at)).take(left);
+        for due_at in upcoming.take_while(|&at| at <= until).filter(|&at| at >= from).take(limit) {
+            let row = Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0 };
+            rows.entry(due_at).or_insert(row);
+        }
+    }
+}
+
+fn before(at: Timestamp) -> Timestamp {
+    Timestamp::from_nanosecond(at.as_nanosecond() - 1).unwrap_or(Timestamp::MIN)
+}

@@ -1,0 +1,37 @@
+//! `PATCH …/jobs/{job}`
+
+use punctual_arm::{ApiError, JobContext, job, quota};
+use punctual_model::JobKey;
+use punctual_model::decide::{self, Placement};
+
+use super::{find, render};
+use crate::answer::Answer;
+use crate::request::{Call, Unread};
+use crate::state::ApiState;
+use crate::write::{until_written, write_job};
+
+pub(crate) async fn patch(
+    state: &ApiState,
+    call: &Call<'_>,
+    body: Unread,
+    key: &JobKey,
+) -> Result<Answer, ApiError> {
+    let version = call.version()?;
+    let dialect = call.dialect(false);
+    let body = body.read().await?;
+    let written = until_written(async || {
+        let (collection, existing) = find(state, key).await?;
+        if existing.state.is_final() {
+            return Err(ApiError::job_is_final(key, existing.state).into());
+        }
+        let now = state.now();
+        let context = JobContext { version, sku: collection.sku, now };
+        let spec = job::read_patch(&body, key, &existing.spec, &context)?;
+        quota::check_job(&spec, &collection, now)?;
+        let placement = Placement { now, collection_enabled: collection.enabled() };
+        let written = write_job(state, decide::edit(spec, &existing, placement), &collection).await?;
+        Ok((written, collection))
+    });
+    let (job, collection) = written.await?;
+    Answer::ok(&render(&job, &collection, version, dialect))
+}

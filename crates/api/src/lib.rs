@@ -1,0 +1,31 @@
+//! The management API.
+//!
+//! Every request takes the same way: [`route`] finds the operation, [`request`] reads what it needs within
+//! bounds, one file per operation converts, decides and stores, [`answer`] writes status, headers and
+//! body. There is no layer besides. This crate does not know the runner: it changes the store, and
+//! whoever runs jobs is woken by that.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod answer;
+mod collection;
+mod group;
+mod health;
+mod job;
+mod openapi;
+mod provider;
+mod request;
+mod route;
+mod state;
+mod write;
+
+use std::sync::Arc;
+
+use axum::Router;
+
+pub use state::{ApiState, Settings};
+
+/// The whole API as a service.
+pub fn router(state: Arc<ApiState>) -> Router {
+    Router::new().fallback(route::serve).with_state(state)
+}

@@ -1,0 +1,12 @@
+//! `GET /openapi.json`: the description of this API for programs.
+
+use punctual_arm::ApiError;
+
+use crate::answer::Answer;
+
+/// The description, as it is published.
+const DOCUMENT: &str = include_str!("../openapi.json");
+
+pub(crate) fn get() -> Result<Answer, ApiError> {
+    Answer::text(DOCUMENT)
+}

@@ -1,0 +1,105 @@
+//! What an operation reads of a request, within bounds.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Uri, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use punctual_arm::{ApiError, ApiVersion, Dialect, Query};
+
+use crate::state::ApiState;
+
+/// The largest body that is read; a job is at most 16 K.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// The longest path and query: names, a filter and a token fit many times.
+const TARGET_BYTES_MAX: usize = 8 * 1024;
+
+/// A caller that takes longer to send its body is gone, or wants to hold a connection.
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A request, its query decoded.
+pub(crate) struct Call<'a> {
+    headers: &'a HeaderMap,
+    uri: &'a Uri,
+    pub(crate) query: Query,
+}
+
+/// A body that was not read yet. It stands apart, because a body can't be shared between threads.
+pub(crate) struct Unread(pub(crate) Body);
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(parts: &'a Parts) -> Self {
+        let query = parts.uri.query().filter(|query| query.len() <= TARGET_BYTES_MAX);
+        let query = Query::decode(query.unwrap_or_default());
+        Self { headers: &parts.headers, uri: &parts.uri, query }
+    }
+
+    /// Why the request is not even looked at, if it is not.
+    pub(crate) fn refusal(&self) -> Option<ApiError> {
+        let target = self.uri.path_and_query().map_or(0, |target| target.as_str().len());
+        if target > TARGET_BYTES_MAX {
+            return Some(ApiError::uri_too_long(TARGET_BYTES_MAX));
+        }
+        // A page of another site in the browser of somebody who may reach us must not give orders. The
+        // clients of this API send no Origin; browsers always do where it matters.
+        let origin = self.headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+        let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let foreign = origin.is_some_and(|origin| {
+            let origin_host = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+            host.is_none_or(|host| !host.eq_ignore_ascii_case(origin_host))
+        });
+        foreign.then(ApiError::foreign_origin)
+    }
+
+    /// The api-version of a scheduler operation.
+    pub(crate) fn version(&self) -> Result<ApiVersion, ApiError> {
+        ApiVersion::read(self.query.get("api-version"))
+    }
+
+    /// Checks that there is an api-version, for operations that are the same in all of them.
+    pub(crate) fn any_version(&self) -> Result<(), ApiError> {
+        ApiVersion::require_any(self.query.get("api-version"))
+    }
+
+    /// How this caller wants durations and the like.
+    pub(crate) fn dialect(&self, list: bool) -> Dialect {
+        let user_agent = self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        Dialect::of(user_agent, list)
+    }
+
+    /// The absolute link to the next page of this list.
+    pub(crate) fn next_link(&self, state: &ApiState, name: &str, place: &str) -> String {
+        self.query.next_link(&format!("{}{}", self.base(state), self.uri.path()), name, place)
+    }
+
+    /// An absolute link to another path, with one parameter.
+    pub(crate) fn link(&self, state: &ApiState, path: &str, name: &str, value: &str) -> String {
+        Query::default().next_link(&format!("{}{path}", self.base(state)), name, value)
+    }
+
+    /// How the caller reaches this server.
+    fn base(&self, state: &ApiState) -> String {
+        if let Some(url) = &state.settings.public_url {
+            return url.trim_end_matches('/').to_owned();
+        }
+        let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.or(self.uri.authority().map(http::uri::Authority::as_str)).unwrap_or("localhost");
+        format!("{}://{host}", if state.settings.secure { "https" } else { "http" })
+    }
+}
+
+impl Unread {
+    /// The whole body.
+    pub(crate) async fn read(self) -> Result<Bytes, ApiError> {
+        let limited = Limited::new(self.0, BODY_BYTES_MAX);
+        match tokio::time::timeout(BODY_TIME_MAX, limited.collect()).await {
+            Err(_elapsed) => Err(ApiError::request_timeout()),
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::too_large(BODY_BYTES_MAX)),
+            Ok(Err(_)) => Err(ApiError::bad_request("The request body could not be read to its end.")),
+        }
+    }
+}
