@@ -23,6 +23,37 @@ const CHANGED_BY_LAW: [(&str, &str); 2] =
 const SEARCHED_IN_VAIN: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
 #[test]
+fn no_vector_is_missing() {
+    assert_eq!(case::UTC.lines().count(), 120);
+    assert_eq!(case::ZONES.lines().count(), 60);
+}
+
+#[test]
+fn every_case_in_utc_is_due_as_recorded() {
+    check(&Case::read_all(case::UTC));
+}
+
+#[test]
+fn every_case_in_zones_is_due_as_recorded() {
+    check(&cases_in_zones());
+}
+
+fn check(cases: &[Case]) {
+    for (row, case) in cases.iter().enumerate() {
+        let timetable = timetable(&case.rule, case.start);
+        let due: Vec<Timestamp> = timetable.occurrences().take(case.count).collect();
+        assert_eq!(due, case.occurrences, "line {}: {case:?}", row + 1);
+        // Asked one by one, from just after each answer, it says the same.
+        let mut asked = timetable.first();
+        for occurrence in &case.occurrences {
+            assert_eq!(asked, Some(*occurrence), "line {}: {case:?}", row + 1);
+            assert!(timetable.contains(*occurrence), "line {}: {occurrence} of {case:?}", row + 1);
+            asked = timetable.next_after(*occurrence);
+        }
+    }
+}
+
+#[test]
 fn the_oracle_reproduces_every_case_in_utc() {
     check_oracle(&Case::read_all(case::UTC));
 }
@@ -76,37 +107,6 @@ fn cases_in_zones() -> Vec<Case> {
         }
     }
     cases
-}
-
-#[test]
-fn no_vector_is_missing() {
-    assert_eq!(case::UTC.lines().count(), 120);
-    assert_eq!(case::ZONES.lines().count(), 60);
-}
-
-#[test]
-fn every_case_in_utc_is_due_as_recorded() {
-    check(&Case::read_all(case::UTC));
-}
-
-#[test]
-fn every_case_in_zones_is_due_as_recorded() {
-    check(&cases_in_zones());
-}
-
-fn check(cases: &[Case]) {
-    for (row, case) in cases.iter().enumerate() {
-        let timetable = timetable(&case.rule, case.start);
-        let due: Vec<Timestamp> = timetable.occurrences().take(case.count).collect();
-        assert_eq!(due, case.occurrences, "line {}: {case:?}", row + 1);
-        // Asked one by one, from just after each answer, it says the same.
-        let mut asked = timetable.first();
-        for occurrence in &case.occurrences {
-            assert_eq!(asked, Some(*occurrence), "line {}: {case:?}", row + 1);
-            assert!(timetable.contains(*occurrence), "line {}: {occurrence} of {case:?}", row + 1);
-            asked = timetable.next_after(*occurrence);
-        }
-    }
 }
 
 /// What the service that Punctual stands in for answered. The data are other people's and not kept here:
