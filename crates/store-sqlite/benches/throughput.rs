@@ -1,0 +1,176 @@
+//! How many writes, reads and firings a second the store takes.
+//!
+//! `cargo bench -p punctual-store-sqlite [-- --jobs 100000]` prints one line for each workload. It is
+//! no criterion bench: what is asked is what many tasks get out of it together, durably.
+
+#![allow(clippy::unwrap_used, reason = "a bench that can't set up should stop")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use jiff::SignedDuration;
+use punctual_model::{Collection, Entry, Mint, RecordStatus};
+use punctual_store::conformance::world::{World, a_collection, a_job, a_record, at, settlement};
+use punctual_store::{ClaimAsk, KeyRing, Settled, Vault};
+use punctual_store_sqlite::{Options, SqliteStore};
+use tokio::task::JoinSet;
+
+struct Counting(AtomicU64);
+
+impl Mint for Counting {
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+    }
+}
+
+fn argument(name: &str, default: usize) -> usize {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1).map_or(default, |value| value.parse().unwrap())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this measures")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn report(what: &str, count: usize, since: Instant) {
+    let seconds = since.elapsed().as_secs_f64();
+    println!("{what:<44} {:>9.0}/s   ({count} in {seconds:.2} s)", count as f64 / seconds);
+}
+
+fn open(dir: &std::path::Path) -> SqliteStore {
+    let mint = Counting(AtomicU64::new(1));
+    let vault = Arc::new(Vault::new(&KeyRing::generate(&mint)));
+    SqliteStore::open(Options::new(dir, vault, Arc::new(mint))).unwrap()
+}
+
+#[tokio::main]
+async fn main() {
+    let jobs = argument("--jobs", 50_000);
+    let dir = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let world = World::new(Arc::new(open(dir.path())));
+    let mut collections = Vec::new();
+    for number in 0..jobs.div_ceil(1_000) {
+        collections.push(world.put_collection(a_collection(&format!("c{number}"))).await.unwrap());
+    }
+    let collections: Arc<[Collection]> = collections.into();
+    put(&world, &collections, jobs, 16).await;
+    read(&world, &collections, jobs, 4).await;
+    read(&world, &collections, jobs, 32).await;
+    for batch in [100, 1_000] {
+        fire(&world, jobs, batch).await;
+    }
+    edit(&world, &collections, jobs).await;
+    drop(world);
+    let since = now();
+    let world = World::new(Arc::new(open(dir.path())));
+    world.store.next_due(&[]).await.unwrap();
+    println!("open and find the next due time: {:?}", since.elapsed());
+    memory();
+}
+
+fn key(collections: &[Collection], number: usize) -> punctual_model::JobKey {
+    collections[number % collections.len()].key.job(format!("job-{number}"))
+}
+
+async fn put(world: &World, collections: &Arc<[Collection]>, jobs: usize, tasks: usize) {
+    let since = now();
+    let mut set = JoinSet::new();
+    for task in 0..tasks {
+        let (world, collections) = (world.clone(), collections.clone());
+        set.spawn(async move {
+            for number in (task..jobs).step_by(tasks) {
+                let mut job = a_job(key(&collections, number), Some(at(0)));
+                job.spec.recurrence =
+                    Some(punctual_recurrence::Rule::every(1, punctual_recurrence::Frequency::Minute));
+                world.put_job(job, &collections[number % collections.len()]).await.unwrap();
+            }
+        });
+    }
+    set.join_all().await;
+    report(&format!("create distinct jobs, {tasks} tasks"), jobs, since);
+}
+
+async fn read(world: &World, collections: &Arc<[Collection]>, jobs: usize, tasks: usize) {
+    let count = 200_000;
+    let since = now();
+    let mut set = JoinSet::new();
+    for task in 0..tasks {
+        let (world, collections) = (world.clone(), collections.clone());
+        set.spawn(async move {
+            for number in 0..count / tasks {
+                let number = (number * 7_919 + task * 31) % jobs;
+                world.store.job(&key(&collections, number)).await.unwrap().unwrap();
+            }
+        });
+    }
+    set.join_all().await;
+    report(&format!("read jobs, {tasks} tasks"), count, since);
+}
+
+/// Claims and settles all jobs some times over, claiming the next batch while the last is settled.
+async fn fire(world: &World, jobs: usize, batch: usize) {
+    let total = jobs.max(100_000);
+    let mut done = 0;
+    let since = now();
+    let mut settling: Option<tokio::task::JoinHandle<Vec<Settled>>> = None;
+    let (mut claiming, mut waiting) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
+    while done < total {
+        let started = now();
+        let ask = ClaimAsk { until: at(1_000_000), limit: batch, passed_over: Vec::new() };
+        let claims = world.store.claim(&ask).await.unwrap();
+        claiming += started.elapsed();
+        let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
+        assert!(world.store.begin(&fences).await.unwrap().into_iter().all(|held| held));
+        let settlements: Vec<_> = claims
+            .iter()
+            .map(|claim| {
+                let entry = claim.job.progress.entry.unwrap();
+                let next = entry.nominal_at + SignedDuration::from_secs(60);
+                let mut decided = settlement(claim, RecordStatus::Completed, Some(next));
+                decided.job.progress.entry = Some(Entry::scheduled(next));
+                decided.records = vec![a_record(&claim.job, entry.nominal_at, RecordStatus::Completed)];
+                decided.records[0].message = "Http Action - Response from host 'example.com': 'OK' Response Headers: Date: Mon, 09 Nov 2015 20:33:59 GMT\r\n Body: ok".to_owned();
+                decided
+            })
+            .collect();
+        done += settlements.len();
+        let started = now();
+        if let Some(settling) = settling.take() {
+            assert!(settling.await.unwrap().iter().all(|settled| matches!(settled, Settled::Recorded)));
+        }
+        waiting += started.elapsed();
+        let store = world.store.clone();
+        settling = Some(tokio::spawn(async move { store.settle(settlements).await.unwrap() }));
+    }
+    if let Some(settling) = settling {
+        settling.await.unwrap();
+    }
+    report(&format!("claim and settle, batches of {batch}"), done, since);
+    println!("    of which waiting for claims {claiming:?}, for settlements {waiting:?}");
+}
+
+/// The slowest write while others go on: what a firing may have to wait for.
+async fn edit(world: &World, collections: &Arc<[Collection]>, jobs: usize) {
+    let mut waits = Vec::new();
+    let total = now();
+    for number in 0..2_000 {
+        let number = (number * 7_919) % jobs;
+        let job = world.read(&key(collections, number)).await;
+        let since = now();
+        world.put_job(job, &collections[number % collections.len()]).await.unwrap();
+        waits.push(since.elapsed());
+    }
+    report("edit jobs one after another", waits.len(), total);
+    waits.sort_unstable();
+    println!("    median {:?}, 99% {:?}, slowest {:?}", waits[1_000], waits[1_980], waits[1_999]);
+}
+
+fn memory() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    for line in status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM")) {
+        println!("{line}");
+    }
+}

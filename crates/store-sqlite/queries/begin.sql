@@ -1,0 +1,2 @@
+-- begin: a deferred transaction, which sees what was committed before its first statement
+BEGIN

@@ -1,0 +1,2 @@
+-- commit: makes a group durable
+COMMIT

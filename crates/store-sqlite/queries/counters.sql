@@ -1,0 +1,7 @@
+-- counters: the one row
+SELECT
+    sequence,
+    revision,
+    key_check
+FROM counters
+WHERE id = 1

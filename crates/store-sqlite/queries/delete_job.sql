@@ -1,0 +1,3 @@
+-- delete_job: the primary key, one row
+DELETE FROM jobs
+WHERE id = ?1

@@ -1,0 +1,3 @@
+-- delete_standing: the primary key, one row
+DELETE FROM agenda
+WHERE job = ?1

@@ -1,0 +1,3 @@
+-- insert_grave: one row
+INSERT INTO graves (job)
+VALUES (?1)

@@ -1,0 +1,2 @@
+-- rollback: takes a group back
+ROLLBACK

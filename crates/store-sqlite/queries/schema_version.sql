@@ -1,0 +1,3 @@
+-- schema_version: the primary key
+SELECT coalesce(max(version), 0)
+FROM schema_version

@@ -1,0 +1,193 @@
+//! Where the writer thread works: its connection, and what it keeps in memory beside it.
+//!
+//! Everything in memory that depends on what a transaction writes is either derived anew after a
+//! rollback (the window, the known collections) or staged until the COMMIT (claims made, claims
+//! settled), so that memory never knows of something that the disk does not.
+
+mod claim;
+mod collection;
+mod housekeeping;
+mod job;
+mod settle;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use punctual_model::{Collection, CollectionKey, JobId};
+use punctual_store::claims::{Claims, TakenBack};
+use punctual_store::{Fence, Vault};
+use rusqlite::{Connection, params};
+use tokio::sync::watch;
+
+use crate::mishap::Mishap;
+use crate::open::Last;
+use crate::query;
+use crate::row;
+use crate::window::{Due, Window};
+
+pub(crate) use collection::WrittenCollection;
+pub(crate) use job::WrittenJob;
+pub(crate) use settle::Decided;
+
+/// How many collections are remembered; above this all are forgotten and read again.
+const KNOWN_COLLECTIONS_MAX: usize = 4_096;
+
+pub(crate) struct Desk {
+    pub(crate) conn: Connection,
+    vault: Arc<Vault>,
+    claims: Arc<Mutex<Claims>>,
+    changes: watch::Sender<u64>,
+    window: Window,
+    known: HashMap<CollectionKey, Known>,
+    sequence: i64,
+    revision: i64,
+    /// Whether deleted jobs have history left to sweep away.
+    pub(crate) graves: bool,
+    group: Group,
+}
+
+/// What edits of jobs need of a collection.
+#[derive(Clone)]
+struct Known {
+    id: i64,
+    key: CollectionKey,
+    revision: i64,
+    job_count: u32,
+}
+
+/// What the transaction at hand has changed.
+#[derive(Default)]
+struct Group {
+    claimed: Vec<Fence>,
+    /// Settled claims with the entries that their jobs have now.
+    settled: HashMap<JobId, (Fence, Option<Due>)>,
+    counted: bool,
+    moved: bool,
+    rescan: bool,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        conn: Connection,
+        vault: Arc<Vault>,
+        claims: Arc<Mutex<Claims>>,
+        changes: watch::Sender<u64>,
+        last: Last,
+    ) -> Self {
+        Self {
+            conn,
+            vault,
+            claims,
+            changes,
+            window: Window::new(),
+            known: HashMap::new(),
+            sequence: last.sequence,
+            revision: last.revision,
+            // The first sweep finds out.
+            graves: true,
+            group: Group::default(),
+        }
+    }
+
+    pub(crate) fn begin(&mut self) -> Result<(), Mishap> {
+        self.group = Group::default();
+        self.conn.prepare_cached(query::begin)?.execute([])?;
+        Ok(())
+    }
+
+    /// Makes the group durable, and then known.
+    pub(crate) fn commit(&mut self) -> Result<(), Mishap> {
+        if self.group.counted {
+            let counters = params![self.sequence, self.revision];
+            expect_rows(1, self.conn.prepare_cached(query::save_counters)?.execute(counters)?)?;
+        }
+        self.conn.prepare_cached(query::commit)?.execute([])?;
+
+        let group = std::mem::take(&mut self.group);
+        if !group.settled.is_empty() {
+            let mut claims = lock(&self.claims);
+            for (fence, due) in group.settled.into_values() {
+                claims.end(fence);
+                due.into_iter().for_each(|due| self.window.offer(due));
+            }
+        }
+        if group.rescan {
+            self.window.reset();
+        }
+        if self.known.len() > KNOWN_COLLECTIONS_MAX {
+            self.known.clear();
+        }
+        if group.moved || group.rescan {
+            self.wake();
+        }
+        Ok(())
+    }
+
+    /// Takes the group back. Claims that it took back from their holders stay free: their entries are
+    /// handed out again.
+    pub(crate) fn roll_back(&mut self) {
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.conn.prepare_cached(query::rollback).and_then(|mut it| it.execute([]))
+        {
+            tracing::error!(%error, "could not roll back");
+        }
+        let group = std::mem::take(&mut self.group);
+        {
+            let mut claims = lock(&self.claims);
+            for fence in group.claimed {
+                claims.end(fence);
+            }
+        }
+        self.known.clear();
+        self.window.reset();
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// A collection by its key, remembered for the next edit.
+    fn known(&mut self, key: &CollectionKey) -> Result<Option<Known>, Mishap> {
+        if let Some(known) = self.known.get(key) {
+            return Ok(Some(known.clone()));
+        }
+        let Some((id, collection)) = self.collection(key)? else { return Ok(None) };
+        let count = row::number(&self.conn, query::job_count_of, [id])?.unwrap_or(0);
+        let known = Known {
+            id,
+            key: collection.key,
+            revision: collection.revision,
+            job_count: u32::try_from(count).unwrap_or(u32::MAX),
+        };
+        self.known.insert(key.clone(), known.clone());
+        Ok(Some(known))
+    }
+
+    fn collection(&self, key: &CollectionKey) -> Result<Option<(i64, Collection)>, Mishap> {
+        let params = [key.group.subscription.folded(), key.group.name.folded(), key.name.folded()];
+        row::one(&self.conn, query::collection, params, row::collection)
+    }
+
+    /// Says that a job has a new entry in place of its old one, if any, and takes its claim back
+    /// unless it is in flight.
+    fn moved(&mut self, job: JobId, old: Option<Due>, new: Option<Due>) {
+        self.group.moved = true;
+        old.into_iter().for_each(|due| self.window.remove(due));
+        if lock(&self.claims).take_back(job) != TakenBack::InFlight {
+            new.into_iter().for_each(|due| self.window.offer(due));
+        } else if let Some((_, due)) = self.group.settled.get_mut(&job) {
+            *due = new;
+        }
+    }
+}
+
+/// The claims are whole whenever nobody holds their lock, so a poisoned lock is as good as another.
+pub(crate) fn lock(claims: &Mutex<Claims>) -> MutexGuard<'_, Claims> {
+    claims.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A write that touches another number of rows than it must is a bug, and is not committed.
+fn expect_rows(expected: usize, rows: usize) -> Result<(), Mishap> {
+    if rows == expected { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(rows).into()) }
+}

@@ -1,0 +1,161 @@
+//! Edits of collections and groups.
+
+use punctual_model::{Collection, CollectionKey, GroupKey, JobId, Name, Skip};
+use punctual_store::codec::Number;
+use punctual_store::instant::to_ticks;
+use punctual_store::{Group, Refusal};
+use rusqlite::params;
+
+use super::{Desk, WrittenJob, expect_rows, lock};
+use crate::mishap::Mishap;
+use crate::query;
+use crate::row;
+
+/// A collection to write, encoded, with its jobs.
+pub(crate) struct WrittenCollection {
+    pub(crate) collection: Collection,
+    pub(crate) document: Vec<u8>,
+    pub(crate) jobs: Vec<WrittenJob>,
+    pub(crate) skips: Vec<Skip>,
+    pub(crate) collection_count_max: u32,
+}
+
+impl Desk {
+    pub(crate) fn put_collection(
+        &mut self,
+        written: &WrittenCollection,
+    ) -> Result<Result<Collection, Refusal>, Mishap> {
+        let WrittenCollection { collection, document, jobs, skips, collection_count_max } = written;
+        let known = self.collection(&collection.key)?;
+        if known.as_ref().map_or(0, |(_, known)| known.revision) != collection.revision {
+            return Ok(Err(Refusal::Stale));
+        }
+        let more_of_its_plan = known.as_ref().is_none_or(|(_, known)| known.sku != collection.sku);
+        if more_of_its_plan && self.plan_count(collection)? >= i64::from(*collection_count_max) {
+            return Ok(Err(Refusal::TooManyCollections { max: *collection_count_max }));
+        }
+        // All is checked before anything is written: a refusal leaves no trace in the group.
+        let mut moves = Vec::with_capacity(jobs.len());
+        for written in jobs {
+            let job = &written.job;
+            let id = known.as_ref().filter(|_| job.key.collection == collection.key).map(|(id, _)| *id);
+            let before = id.map(|id| self.before(id, &job.key)).transpose()?.flatten();
+            match before.filter(|before| (before.id, before.revision) == (job.id, job.revision)) {
+                Some(before) => moves.push((written, before.due)),
+                None => return Ok(Err(Refusal::Stale)),
+            }
+        }
+
+        self.revision += 1;
+        self.group.counted = true;
+        let mut answer = collection.clone();
+        answer.revision = self.revision;
+        if let Some((id, known)) = known {
+            let row = params![id, answer.location, answer.sku.number(), document, answer.revision];
+            expect_rows(1, self.conn.prepare_cached(query::update_collection)?.execute(row)?)?;
+            answer.key = known.key;
+        } else {
+            self.make_group(&answer)?;
+            self.insert_collection(&answer, document)?;
+        }
+        self.known.remove(&collection.key);
+        for (written, old) in moves {
+            self.rewrite(written, old)?;
+        }
+        self.append_skips(skips)?;
+        Ok(Ok(answer))
+    }
+
+    fn plan_count(&self, collection: &Collection) -> Result<i64, Mishap> {
+        let plan = params![collection.key.group.subscription.folded(), collection.sku.number()];
+        Ok(row::number(&self.conn, query::collection_count, plan)?.unwrap_or(0))
+    }
+
+    fn insert_collection(&self, collection: &Collection, document: &[u8]) -> Result<(), Mishap> {
+        let CollectionKey { group: GroupKey { subscription, name: group }, name } = &collection.key;
+        let row = params![
+            subscription.as_str(),
+            subscription.folded(),
+            group.as_str(),
+            group.folded(),
+            name.as_str(),
+            name.folded(),
+            collection.location,
+            collection.sku.number(),
+            document,
+            collection.revision,
+        ];
+        expect_rows(1, self.conn.prepare_cached(query::insert_collection)?.execute(row)?)
+    }
+
+    fn make_group(&self, collection: &Collection) -> Result<(), Mishap> {
+        self.insert_group(&Group {
+            key: collection.key.group.clone(),
+            location: collection.location.clone(),
+            tags: Vec::new(),
+            created_at: collection.created_at,
+        })
+        .map(|_| ())
+    }
+
+    fn insert_group(&self, group: &Group) -> Result<bool, Mishap> {
+        let Group { key: GroupKey { subscription, name }, location, tags, created_at } = group;
+        let row = params![
+            subscription.as_str(),
+            subscription.folded(),
+            name.as_str(),
+            name.folded(),
+            location,
+            tags_text(tags),
+            to_ticks(*created_at),
+        ];
+        Ok(self.conn.prepare_cached(query::insert_group)?.execute(row)? == 1)
+    }
+
+    /// Writes a group; true if it is new.
+    pub(crate) fn put_group(&mut self, group: &Group) -> Result<bool, Mishap> {
+        if self.insert_group(group)? {
+            return Ok(true);
+        }
+        let GroupKey { subscription, name } = &group.key;
+        let row = params![subscription.folded(), name.folded(), group.location, tags_text(&group.tags)];
+        expect_rows(1, self.conn.prepare_cached(query::update_group)?.execute(row)?)?;
+        Ok(false)
+    }
+
+    pub(crate) fn delete_collection(&mut self, key: &CollectionKey) -> Result<bool, Mishap> {
+        let Some((id, _)) = self.collection(key)? else { return Ok(false) };
+        self.remove_collection(id)?;
+        self.known.remove(key);
+        Ok(true)
+    }
+
+    pub(crate) fn delete_group(&mut self, key: &GroupKey) -> Result<bool, Mishap> {
+        let folded = [key.subscription.folded(), key.name.folded()];
+        for id in row::many(&self.conn, query::collection_ids, folded, |row| Ok(row.get(0)?))? {
+            self.remove_collection(id)?;
+        }
+        self.known.clear();
+        Ok(self.conn.prepare_cached(query::delete_group)?.execute(folded)? == 1)
+    }
+
+    fn remove_collection(&mut self, id: i64) -> Result<(), Mishap> {
+        let jobs = row::many(&self.conn, query::job_ids, [id], |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
+        for (job, trace_count) in jobs {
+            self.bury(job, trace_count)?;
+            lock(&self.claims).take_back(job);
+        }
+        self.group.rescan = true;
+        expect_rows(1, self.conn.prepare_cached(query::delete_collection)?.execute([id])?)
+    }
+
+    pub(crate) fn set_unregistered(&mut self, subscription: &Name, unregistered: bool) -> Result<(), Mishap> {
+        let sql = if unregistered { query::unregister } else { query::register };
+        self.conn.prepare_cached(sql)?.execute([subscription.folded()])?;
+        Ok(())
+    }
+}
+
+fn tags_text(tags: &[(String, String)]) -> String {
+    serde_json::to_string(tags).expect("pairs of texts are JSON")
+}

@@ -1,0 +1,72 @@
+//! Letting go of what is old, a bounded piece at a time.
+
+use punctual_model::JobId;
+use rusqlite::params;
+
+use super::{Desk, lock};
+use crate::mishap::Mishap;
+use crate::query;
+use crate::row;
+
+/// How many records of deleted jobs are swept away in one transaction: some milliseconds of work.
+const SWEEP: usize = 200;
+
+impl Desk {
+    pub(crate) fn prune(&mut self, before: i64, limit: usize) -> Result<usize, Mishap> {
+        let records =
+            self.conn.prepare_cached(query::prune_history)?.execute(params![before, row::bound(limit)])?;
+        let skips =
+            self.conn.prepare_cached(query::prune_skips)?.execute(params![before, row::bound(limit)])?;
+        Ok(records + skips)
+    }
+
+    /// Deletes the oldest records of the given jobs down to `keep` each, and sets right how many traces
+    /// they have.
+    pub(crate) fn prune_to(&mut self, jobs: &[JobId], keep: u32, limit: usize) -> Result<usize, Mishap> {
+        let mut gone = 0;
+        for job in jobs {
+            let count = row::number(&self.conn, query::record_count, [job.0])?.unwrap_or(0);
+            let surplus = usize::try_from(count - i64::from(keep)).unwrap_or(0).min(limit - gone);
+            if surplus > 0 {
+                gone += self
+                    .conn
+                    .prepare_cached(query::prune_job)?
+                    .execute(params![job.0, row::bound(surplus)])?;
+            }
+            // At least 1, since there may be skips, which are swept away with the job.
+            let left = (count - i64::try_from(surplus).unwrap_or(0)).max(1);
+            self.conn.prepare_cached(query::set_trace_count)?.execute(params![job.0, left])?;
+            if gone == limit {
+                break;
+            }
+        }
+        Ok(gone)
+    }
+
+    pub(crate) fn purge(&mut self, before: i64, limit: usize) -> Result<usize, Mishap> {
+        let ended = row::many(&self.conn, query::ended, params![before, row::bound(limit)], |row| {
+            Ok((JobId(row.get(0)?), row.get(1)?))
+        })?;
+        for (job, trace_count) in &ended {
+            self.bury(*job, *trace_count)?;
+            lock(&self.claims).take_back(*job);
+        }
+        self.known.clear();
+        Ok(ended.len())
+    }
+
+    /// Sweeps away a piece of the history of a deleted job, if there is one left.
+    pub(crate) fn sweep(&mut self) -> Result<(), Mishap> {
+        let Some(job) = row::number(&self.conn, query::grave, [])? else {
+            self.graves = false;
+            return Ok(());
+        };
+        let piece = params![job, row::bound(SWEEP)];
+        let records = self.conn.prepare_cached(query::prune_job)?.execute(piece)?;
+        let skips = self.conn.prepare_cached(query::sweep_skips)?.execute(piece)?;
+        if records < SWEEP && skips < SWEEP {
+            self.conn.prepare_cached(query::delete_grave)?.execute([job])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Settlements: the row of the agenda, the records and the skips of each claim.
+
+use punctual_model::{JobId, Record, RecordStatus, Skip};
+use punctual_store::codec::Number;
+use punctual_store::instant::to_ticks;
+use punctual_store::{Fence, Settled};
+use rusqlite::{ToSql, params};
+
+use super::job::due;
+use super::{Desk, lock};
+use crate::mishap::Mishap;
+use crate::query;
+use crate::row;
+use crate::standing::Standing;
+
+/// A settlement, encoded.
+pub(crate) struct Decided {
+    pub(crate) fence: Fence,
+    /// The revision it was decided on.
+    pub(crate) revision: i64,
+    pub(crate) standing: Standing,
+    pub(crate) records: Vec<Record>,
+    pub(crate) skips: Vec<Skip>,
+}
+
+impl Desk {
+    pub(crate) fn settle(&mut self, settlements: &[Decided]) -> Result<Vec<Settled>, Mishap> {
+        settlements.iter().map(|decided| self.settle_one(decided)).collect()
+    }
+
+    fn settle_one(&mut self, decided: &Decided) -> Result<Settled, Mishap> {
+        let Decided { fence, revision, standing, records, skips } = decided;
+        let Some(job) = lock(&self.claims).job(*fence) else { return Ok(Settled::Lost) };
+        if self.group.settled.contains_key(&job) {
+            return Ok(Settled::Lost);
+        }
+        if !self.write_settlement(job, *revision, standing, row::bound(records.len() + skips.len()))? {
+            return self.unsettled(*fence, job);
+        }
+        for record in records {
+            self.append(job, record)?;
+        }
+        for skip in skips {
+            self.append_skip(skip)?;
+        }
+        self.group.settled.insert(job, (*fence, due(job, standing)));
+        self.group.moved = true;
+        Ok(Settled::Recorded)
+    }
+
+    fn write_settlement(
+        &self,
+        job: JobId,
+        revision: i64,
+        standing: &Standing,
+        trace_count: i64,
+    ) -> Result<bool, Mishap> {
+        let next = revision + 1;
+        let columns = standing.columns();
+        let mut row: [&dyn ToSql; 23] = [&job.0; 23];
+        row[1..20].copy_from_slice(&columns);
+        row[20] = &next;
+        row[21] = &trace_count;
+        row[22] = &revision;
+        Ok(self.conn.prepare_cached(query::settle)?.execute(&row[..])? == 1)
+    }
+
+    /// The job was edited or deleted since it was claimed.
+    fn unsettled(&mut self, fence: Fence, job: JobId) -> Result<Settled, Mishap> {
+        let vault = self.vault.clone();
+        match row::one(&self.conn, query::job_by_id, [job.0], |row| row::job(row, &vault))? {
+            Some(row) => Ok(Settled::Changed(Box::new(row.job), row.sku)),
+            None => {
+                self.group.settled.insert(job, (fence, None));
+                Ok(Settled::Gone)
+            }
+        }
+    }
+
+    /// Appends a record, unless its attempt is recorded already.
+    fn append(&mut self, job: JobId, record: &Record) -> Result<(), Mishap> {
+        self.sequence += 1;
+        self.group.counted = true;
+        let row = params![
+            self.sequence,
+            job.0,
+            record.generation,
+            to_ticks(record.nominal_at),
+            record.cause.number(),
+            record.step,
+            record.attempt,
+            record.ordinal,
+            to_ticks(record.started_at),
+            to_ticks(record.ended_at),
+            record.status.number(),
+            record.status == RecordStatus::Postponed,
+            record.message,
+        ];
+        self.conn.prepare_cached(query::insert_record)?.execute(row)?;
+        Ok(())
+    }
+}

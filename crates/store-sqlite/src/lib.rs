@@ -1,0 +1,35 @@
+//! Keeps jobs in one SQLite file that one process owns.
+//!
+//! ```text
+//!   callers ──bounded queue──> writer thread ──one transaction for all that queued──> WAL, fsync
+//!      │                         │   claims and the look-ahead window live beside it, in memory
+//!      │                         └──> checkpoint thread: copies the WAL while the writer goes on
+//!      └─────bounded queues────> reader threads, each with a connection of its own
+//! ```
+//!
+//! - An answer to a write is given after the COMMIT that made it durable.
+//! - A write that is refused, or fails by itself, does not fail those that it was grouped with.
+//! - Claims cost no write: the process owns the file, so a crash releases them all.
+//! - SQL stands in `queries/` and `migrations/` alone.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod checkpoint;
+mod connection;
+mod desk;
+mod lock;
+mod mishap;
+mod open;
+#[cfg(test)]
+mod plan;
+mod query;
+mod reader;
+mod row;
+mod schema;
+mod standing;
+mod store;
+mod window;
+mod writer;
+
+pub use open::{OpenError, Options, Synchronous};
+pub use store::SqliteStore;

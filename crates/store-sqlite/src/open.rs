@@ -1,0 +1,139 @@
+//! Opening a data directory: own it, migrate it, check the key, start the threads.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use punctual_model::Mint;
+use punctual_store::{Place, Vault, VaultError};
+use rusqlite::{Connection, OptionalExtension, params};
+use thiserror::Error;
+
+use crate::lock::DirectoryLock;
+use crate::{connection, query, schema};
+
+/// How a store is opened.
+pub struct Options {
+    /// The data directory. It is created if need be; everything is in it.
+    pub dir: PathBuf,
+    /// Seals and opens the secrets.
+    pub vault: Arc<Vault>,
+    /// Draws nonces and the first fence; must be unpredictable.
+    pub mint: Arc<dyn Mint>,
+    /// Whether an answer waits for the disk.
+    pub synchronous: Synchronous,
+    /// How many threads read; each costs 2 MiB of cache at most.
+    pub reader_count: usize,
+}
+
+impl Options {
+    /// The usual way.
+    pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, mint: Arc<dyn Mint>) -> Self {
+        Self { dir: dir.into(), vault, mint, synchronous: Synchronous::Full, reader_count: 3 }
+    }
+}
+
+/// Whether an answer waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronous {
+    /// An acknowledged write survives a crash of the machine.
+    Full,
+    /// It survives a crash of the process only. For tests and simulations.
+    Off,
+}
+
+/// Why a data directory could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// It can't be made, read or written.
+    #[error("could not use the data directory {}", .dir.display())]
+    Directory {
+        /// The directory.
+        dir: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process has it.
+    #[error("the data directory {} is in use by {owner}; stop that one first, or choose another directory", .dir.display())]
+    Owned {
+        /// The directory.
+        dir: PathBuf,
+        /// Who has it, with its process id where that is known.
+        owner: String,
+    },
+    /// It was written by a later version.
+    #[error(
+        "the data file has schema version {found}, and this program knows versions up to {known}: use a newer program, or a backup"
+    )]
+    Newer {
+        /// The file's version.
+        found: usize,
+        /// The program's version.
+        known: usize,
+    },
+    /// The keys are not those that the secrets were sealed with.
+    #[error("the key file does not belong to this data directory")]
+    WrongKey(#[source] VaultError),
+    /// The data file can't be used.
+    #[error("could not open the data file")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A thread could not be started.
+    #[error("could not start a thread of the store")]
+    Thread(#[source] io::Error),
+}
+
+/// An opened data directory.
+pub(crate) struct Opened {
+    pub(crate) lock: DirectoryLock,
+    pub(crate) conn: Connection,
+    pub(crate) last: Last,
+}
+
+/// The highest numbers that were given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Last {
+    pub(crate) job: i64,
+    pub(crate) sequence: i64,
+    pub(crate) revision: i64,
+}
+
+const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
+const KEY_CHECK_TEXT: &[u8] = b"punctual";
+
+pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
+    make_directory(&options.dir)
+        .map_err(|source| OpenError::Directory { dir: options.dir.clone(), source })?;
+    let lock = DirectoryLock::take(&options.dir)?;
+    let mut conn = connection::writer(&options.dir, options.synchronous)?;
+    schema::migrate(&mut conn)?;
+    let last = check_key(&conn, options)?;
+    Ok(Opened { lock, conn, last })
+}
+
+/// Readable by its owner only: the history may hold what targets answered.
+fn make_directory(dir: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+/// Reads the counters and sees whether the vault opens what this file was sealed with.
+fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
+    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.mint);
+    let counters = conn
+        .query_row(query::counters, [], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))
+        .optional()?;
+    let Some((sequence, revision, check)) = counters else {
+        conn.execute(query::insert_counters, params![seal()])?;
+        return Ok(Last { job: 0, sequence: 0, revision: 0 });
+    };
+    options.vault.open(KEY_CHECK, &check).map_err(OpenError::WrongKey)?;
+    if Vault::key_of(&check) != Ok(options.vault.newest()) {
+        conn.execute(query::set_key_check, params![seal()])?;
+    }
+    let job = conn.query_row(query::last_job, [], |row| row.get(0)).optional()?.unwrap_or(0);
+    Ok(Last { job, sequence, revision })
+}

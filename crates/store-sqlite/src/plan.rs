@@ -1,0 +1,77 @@
+//! What the planner makes of the queries: every query file has its form, and none scans a table that
+//! grows.
+
+use rusqlite::Connection;
+
+use crate::{query, schema};
+
+fn plan(sql: &str) -> String {
+    let mut conn = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut conn).unwrap();
+    let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let count = statement.parameter_count();
+    let nothing: Vec<Option<i64>> = vec![None; count];
+    let rows =
+        statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get::<_, String>(3)).unwrap();
+    rows.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_query_begins_with_its_name_and_is_one_statement() {
+    for (name, sql) in query::ALL {
+        assert!(sql.starts_with(&format!("-- {name}: ")), "{name}");
+        assert!(!sql.contains(';'), "{name}");
+    }
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/queries")).unwrap();
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().to_string_lossy().replace(".sql", "")).collect();
+    names.sort();
+    let known: Vec<&str> = query::ALL.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, known, "every query file is used");
+}
+
+#[test]
+fn hot_queries_use_their_indexes() {
+    let check = |sql: &str, expected: &str| {
+        let plan = plan(sql);
+        assert!(plan.contains(expected), "expected {expected} in:\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    };
+    check(query::due, "SEARCH agenda USING COVERING INDEX agenda_by_due (due_at>?)");
+    check(query::due_together, "SEARCH agenda USING COVERING INDEX agenda_by_due (due_at=? AND job>?)");
+    check(query::settle, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
+    check(query::entry, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
+    check(query::job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
+    check(query::jobs, "SEARCH j USING INDEX jobs_by_name (collection=?)");
+    check(query::job_standing, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
+    check(query::job_by_id, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)");
+    check(query::collection_count, "COVERING INDEX collections_by_plan (subscription_folded=? AND sku=?)");
+    check(
+        query::collections,
+        "USING INDEX collections_by_name (subscription_folded=? AND (group_folded,name_folded)>(?,?))",
+    );
+    check(query::history, "SEARCH history USING INDEX history_by_start (job=? AND started_at<?)");
+    check(query::records_between, "history_by_attempt (job=? AND nominal_at>? AND nominal_at<?)");
+    check(query::skips, "SEARCH skips USING INDEX skips_by_job (job=? AND first_at<?)");
+    check(query::prune_history, "SEARCH history USING COVERING INDEX history_by_end (ended_at<?)");
+    check(query::prune_skips, "SEARCH skips USING COVERING INDEX skips_by_decision (decided_at<?)");
+    check(query::prune_job, "SEARCH history USING COVERING INDEX history_by_start (job=?)");
+    check(query::ended, "SEARCH agenda USING INDEX agenda_by_end (ended_at<?)");
+}
+
+#[test]
+fn nothing_but_small_tables_is_scanned() {
+    for (name, sql) in query::ALL {
+        if ["begin", "commit", "rollback"].contains(name) {
+            continue;
+        }
+        let scans: Vec<String> = plan(sql)
+            .lines()
+            .filter(|line| line.starts_with("SCAN"))
+            .filter(|line| !line.contains("CONSTANT ROW"))
+            .map(str::to_owned)
+            .collect();
+        let allowed = ["SCAN graves", "SCAN sqlite_sequence", "SEARCH schema_version"];
+        assert!(scans.iter().all(|scan| allowed.contains(&scan.as_str())), "{name}: {scans:?}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Rows as the nouns of the model.
+
+use punctual_model::{
+    Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
+    SkipReason, Sku,
+};
+use punctual_store::codec::{self, Number};
+use punctual_store::{Group, StoredRecord, Vault};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use crate::mishap::Mishap;
+use crate::standing::{StandingColumns, instant};
+
+/// Runs a query for at most one row.
+pub(crate) fn one<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> Result<T, Mishap>,
+) -> Result<Option<T>, Mishap> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    rows.next()?.map(read).transpose()
+}
+
+/// Runs a query for many rows; it has a LIMIT.
+pub(crate) fn many<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, Mishap>,
+) -> Result<Vec<T>, Mishap> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+/// Runs a query for one number.
+pub(crate) fn number(conn: &Connection, sql: &str, params: impl Params) -> Result<Option<i64>, Mishap> {
+    Ok(conn.prepare_cached(sql)?.query_row(params, |row| row.get(0)).optional()?)
+}
+
+/// A bound as SQLite takes it.
+pub(crate) fn bound(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// A job with what a claim needs of its collection.
+pub(crate) struct JobRow {
+    pub(crate) job: Job,
+    pub(crate) region: String,
+    pub(crate) sku: Sku,
+}
+
+/// A row of `job.sql`, `jobs.sql` or `job_by_id.sql`.
+pub(crate) fn job(row: &Row<'_>, vault: &Vault) -> Result<JobRow, Mishap> {
+    let id = JobId(row.get(0)?);
+    let sealed = match row.get_ref(3)? {
+        ValueRef::Null => None,
+        sealed => Some(sealed.as_blob().map_err(rusqlite::Error::from)?),
+    };
+    let document = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+    let spec = codec::decode_spec(document, sealed, id, vault)
+        .map_err(|error| Mishap::unreadable(format!("job {}", id.0), &error))?;
+    let key = JobKey {
+        collection: CollectionKey::new(name(row, 4)?, name(row, 5)?, name(row, 6)?),
+        name: name(row, 1)?,
+    };
+    let StandingColumns { progress, state, generation, put_at, counters, last_started_at, revision } =
+        StandingColumns::read(row, 7)?;
+    let job = Job { id, key, spec, state, generation, put_at, counters, last_started_at, progress, revision };
+    let sku = Sku::from_number(row.get(29)?).ok_or(Mishap::invalid("the plan of a collection"))?;
+    Ok(JobRow { job, region: row.get(28)?, sku })
+}
+
+/// A row of `collection.sql` and its like: its number and itself.
+pub(crate) fn collection(row: &Row<'_>) -> Result<(i64, Collection), Mishap> {
+    let id: i64 = row.get(0)?;
+    let key = CollectionKey::new(name(row, 1)?, name(row, 2)?, name(row, 3)?);
+    let document = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+    let collection = codec::decode_collection(document, key, row.get(5)?)
+        .map_err(|error| Mishap::unreadable(format!("collection {id}"), &error))?;
+    Ok((id, collection))
+}
+
+/// A row of `group.sql` or `groups.sql`.
+pub(crate) fn group(row: &Row<'_>) -> Result<Group, Mishap> {
+    let tags: String = row.get(3)?;
+    Ok(Group {
+        key: GroupKey { subscription: name(row, 0)?, name: name(row, 1)? },
+        location: row.get(2)?,
+        tags: serde_json::from_str(&tags).map_err(|_| Mishap::invalid("the tags of a group"))?,
+        created_at: instant(row.get(4)?)?,
+    })
+}
+
+/// A row of `history.sql` or `records_between.sql`.
+pub(crate) fn record(row: &Row<'_>) -> Result<StoredRecord, Mishap> {
+    let record = Record {
+        job: JobId(row.get(1)?),
+        generation: row.get(2)?,
+        nominal_at: instant(row.get(3)?)?,
+        cause: Cause::from_number(row.get(4)?).ok_or(Mishap::invalid("the cause of a record"))?,
+        step: row.get(5)?,
+        attempt: row.get(6)?,
+        ordinal: row.get(7)?,
+        started_at: instant(row.get(8)?)?,
+        ended_at: instant(row.get(9)?)?,
+        status: RecordStatus::from_number(row.get(10)?).ok_or(Mishap::invalid("the status of a record"))?,
+        message: row.get(11)?,
+    };
+    Ok(StoredRecord { sequence: row.get(0)?, record })
+}
+
+/// A row of `skips.sql`.
+pub(crate) fn skip(row: &Row<'_>) -> Result<Skip, Mishap> {
+    Ok(Skip {
+        job: JobId(row.get(0)?),
+        generation: row.get(1)?,
+        first_at: instant(row.get(2)?)?,
+        last_at: instant(row.get(3)?)?,
+        count: u64::try_from(row.get::<_, i64>(4)?).map_err(|_| Mishap::invalid("the count of a skip"))?,
+        reason: SkipReason::from_number(row.get(5)?).ok_or(Mishap::invalid("the reason of a skip"))?,
+        decided_at: instant(row.get(6)?)?,
+    })
+}
+
+fn name(row: &Row<'_>, place: usize) -> Result<Name, Mishap> {
+    Ok(Name::new(row.get::<_, Box<str>>(place)?))
+}

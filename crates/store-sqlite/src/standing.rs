@@ -1,0 +1,176 @@
+//! A job's row of the agenda: where it stands, as columns.
+//!
+//! Made by callers, so that the writer thread only binds numbers.
+
+use jiff::Timestamp;
+use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress};
+use punctual_store::codec::Number;
+use punctual_store::instant::{from_ticks, to_ticks};
+use punctual_store::target_of;
+use rusqlite::{Row, ToSql};
+use sha2::{Digest, Sha256};
+
+use crate::mishap::Mishap;
+
+/// The columns that edits and settlements write.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    pub(crate) due_at: Option<i64>,
+    pub(crate) target: i64,
+    nominal_at: Option<i64>,
+    cause: Option<u8>,
+    step: Option<u8>,
+    attempt: Option<u32>,
+    ordinal: Option<u32>,
+    floor_at: Option<i64>,
+    past_at: Option<i64>,
+    started_count: u32,
+    drop_count: u32,
+    last_failed: bool,
+    ended_at: Option<i64>,
+    runs: Option<Vec<u8>>,
+    state: u8,
+    counters: Counters,
+    last_started_at: Option<i64>,
+    generation: u32,
+    put_at: i64,
+}
+
+impl Standing {
+    pub(crate) fn of(job: &Job) -> Self {
+        let Progress { entry, floor_at, runs, past_at, started_count, drop_count, last_failed, ended_at } =
+            &job.progress;
+        Self {
+            due_at: entry.map(|entry| to_ticks(entry.due_at)),
+            target: hash(&target_of(job)),
+            nominal_at: entry.map(|entry| to_ticks(entry.nominal_at)),
+            cause: entry.map(|entry| entry.cause.number()),
+            step: entry.map(|entry| entry.step),
+            attempt: entry.map(|entry| entry.attempt),
+            ordinal: entry.map(|entry| entry.ordinal),
+            floor_at: floor_at.map(to_ticks),
+            past_at: past_at.map(to_ticks),
+            started_count: *started_count,
+            drop_count: *drop_count,
+            last_failed: *last_failed,
+            ended_at: ended_at.map(to_ticks),
+            runs: (!runs.is_empty())
+                .then(|| runs.iter().flat_map(|at| to_ticks(*at).to_be_bytes()).collect()),
+            state: job.state.number(),
+            counters: job.counters,
+            last_started_at: job.last_started_at.map(to_ticks),
+            generation: job.generation,
+            put_at: to_ticks(job.put_at),
+        }
+    }
+
+    /// The columns in the order of `settle.sql`, from its second parameter on.
+    pub(crate) fn columns(&self) -> [&dyn ToSql; 19] {
+        [
+            &self.due_at,
+            &self.target,
+            &self.nominal_at,
+            &self.cause,
+            &self.step,
+            &self.attempt,
+            &self.ordinal,
+            &self.floor_at,
+            &self.past_at,
+            &self.started_count,
+            &self.drop_count,
+            &self.last_failed,
+            &self.ended_at,
+            &self.runs,
+            &self.state,
+            &self.counters.execution,
+            &self.counters.failure,
+            &self.counters.faulted,
+            &self.last_started_at,
+        ]
+    }
+
+    /// The columns that only edits write.
+    pub(crate) fn edited(&self) -> [&dyn ToSql; 2] {
+        [&self.generation, &self.put_at]
+    }
+}
+
+/// A target as a number: short in the index, and equal for equal targets.
+pub(crate) fn hash(target: &str) -> i64 {
+    let digest = Sha256::digest(target.as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&digest[..8]);
+    i64::from_be_bytes(bytes)
+}
+
+/// Reads the columns of a job's row, the first of which is at a given place.
+pub(crate) struct StandingColumns {
+    pub(crate) progress: Progress,
+    pub(crate) state: JobState,
+    pub(crate) generation: u32,
+    pub(crate) put_at: Timestamp,
+    pub(crate) counters: Counters,
+    pub(crate) last_started_at: Option<Timestamp>,
+    pub(crate) revision: i64,
+}
+
+impl StandingColumns {
+    pub(crate) fn read(row: &Row<'_>, first: usize) -> Result<Self, Mishap> {
+        let instant = |place: usize| optional_instant(row.get(first + place)?);
+        let entry = match instant(0)? {
+            None => None,
+            Some(due_at) => Some(Entry {
+                due_at,
+                nominal_at: instant(1)?.ok_or(Mishap::invalid("the nominal time of an entry"))?,
+                cause: Cause::from_number(row.get(first + 2)?)
+                    .ok_or(Mishap::invalid("the cause of an entry"))?,
+                step: row.get(first + 3)?,
+                attempt: row.get(first + 4)?,
+                ordinal: row.get(first + 5)?,
+            }),
+        };
+        let progress = Progress {
+            entry,
+            floor_at: instant(6)?,
+            past_at: instant(7)?,
+            started_count: row.get(first + 8)?,
+            drop_count: row.get(first + 9)?,
+            last_failed: row.get(first + 10)?,
+            ended_at: instant(11)?,
+            runs: match row.get_ref(first + 12)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
+                None => Vec::new(),
+                Some(bytes) => runs(bytes)?,
+            },
+        };
+        Ok(Self {
+            progress,
+            state: JobState::from_number(row.get(first + 13)?)
+                .ok_or(Mishap::invalid("the state of a job"))?,
+            generation: row.get(first + 14)?,
+            put_at: instant(15)?.ok_or(Mishap::invalid("the time of a PUT"))?,
+            counters: Counters {
+                execution: row.get(first + 16)?,
+                failure: row.get(first + 17)?,
+                faulted: row.get(first + 18)?,
+            },
+            last_started_at: instant(19)?,
+            revision: row.get(first + 20)?,
+        })
+    }
+}
+
+fn runs(bytes: &[u8]) -> Result<Vec<Timestamp>, Mishap> {
+    let (ticks, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(Mishap::invalid("the waiting runs of a job"));
+    }
+    ticks.iter().map(|bytes| instant(i64::from_be_bytes(*bytes))).collect()
+}
+
+pub(crate) fn instant(ticks: i64) -> Result<Timestamp, Mishap> {
+    from_ticks(ticks).ok_or(Mishap::invalid("an instant"))
+}
+
+fn optional_instant(ticks: Option<i64>) -> Result<Option<Timestamp>, Mishap> {
+    ticks.map(instant).transpose()
+}

@@ -1,0 +1,71 @@
+//! The store: encodes what goes in, and asks the writer and the readers.
+
+mod agenda;
+mod archive;
+mod resources;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use punctual_model::{Job, JobId, Mint};
+use punctual_store::claims::Claims;
+use punctual_store::{Vault, codec};
+use tokio::sync::watch;
+
+use crate::checkpoint::Checkpointer;
+use crate::desk::{Desk, WrittenJob};
+use crate::lock::DirectoryLock;
+use crate::open::{self, Opened};
+use crate::reader::Readers;
+use crate::standing::Standing;
+use crate::writer::Writer;
+use crate::{OpenError, Options};
+
+/// A store in one SQLite file. Dropping it finishes what has queued and closes the file.
+pub struct SqliteStore {
+    // In this order they are dropped: the writer's connection is the last to be closed and folds the
+    // WAL into the data file, and only then the directory is given up.
+    readers: Readers,
+    writer: Writer,
+    _lock: DirectoryLock,
+    vault: Arc<Vault>,
+    mint: Arc<dyn Mint>,
+    claims: Arc<Mutex<Claims>>,
+    changes: watch::Sender<u64>,
+    last_job: AtomicI64,
+}
+
+impl SqliteStore {
+    /// Opens the store of a directory, which is made if need be, and owns it from now on.
+    pub fn open(options: Options) -> Result<Self, OpenError> {
+        let Opened { lock, mut conn, last } = open::open(&options)?;
+        let Options { dir, vault, mint, synchronous, reader_count } = options;
+        let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn)?;
+        let readers = Readers::start(&dir, reader_count)?;
+        // Fences of an earlier run must not hold in this one.
+        let first_fence = u64::try_from(mint.random() >> 65).unwrap_or(0);
+        let claims = Arc::new(Mutex::new(Claims::new(first_fence)));
+        let changes = watch::Sender::new(0);
+        let desk = Desk::new(conn, vault.clone(), claims.clone(), changes.clone(), last);
+        let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
+        let last_job = AtomicI64::new(last.job);
+        Ok(Self { readers, writer, _lock: lock, vault, mint, claims, changes, last_job })
+    }
+
+    /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;
+    /// if it is then refused, the id is lost, which is no loss.
+    fn encode(&self, mut job: Job) -> WrittenJob {
+        if job.revision == 0 {
+            job.id = JobId(self.last_job.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        let spec = codec::encode_spec(&job.spec, job.id, &self.vault, &*self.mint);
+        let standing = Standing::of(&job);
+        WrittenJob { job, spec, standing }
+    }
+}
+
+impl std::fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SqliteStore")
+    }
+}

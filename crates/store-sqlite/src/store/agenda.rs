@@ -1,0 +1,104 @@
+//! The agenda.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::JobId;
+use punctual_store::instant::{from_ticks, to_ticks};
+use punctual_store::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, Trouble, Vault, target_of};
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use super::SqliteStore;
+use crate::desk::{Decided, lock};
+use crate::mishap::Mishap;
+use crate::standing::{Standing, hash};
+use crate::{query, row};
+
+#[async_trait]
+impl Agenda for SqliteStore {
+    /// The writer thread chooses and marks; a reader thread loads and decodes, so that writes don't
+    /// wait for that. What was edited in between has lost its claim, since an edit takes it back before
+    /// its COMMIT, and is left out.
+    async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        let (until, limit) = (to_ticks(ask.until), ask.limit);
+        let passed_over = ask.passed_over.iter().map(|target| hash(target)).collect();
+        let choose =
+            self.writer.call("claim what is due", move |desk| desk.claim(until, limit, &passed_over));
+        let chosen = choose.await?;
+        if chosen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fences: Vec<Fence> = chosen.iter().map(|(fence, _)| *fence).collect();
+        let vault = self.vault.clone();
+        let load = self.readers.call("load what was claimed", move |conn| Ok(load(conn, &chosen, &vault)));
+        match load.await {
+            Ok(mut claims) => {
+                let held = lock(&self.claims);
+                claims.retain(|claim| held.job(claim.fence).is_some());
+                Ok(claims)
+            }
+            Err(trouble) => {
+                self.release(&fences).await?;
+                Err(trouble)
+            }
+        }
+    }
+
+    async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        let mut claims = lock(&self.claims);
+        Ok(fences.iter().map(|fence| claims.begin(*fence)).collect())
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        let decided: Vec<Decided> = settlements.into_iter().map(decided).collect();
+        self.writer.call("settle claims", move |desk| desk.settle(&decided)).await
+    }
+
+    async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        let fences = fences.to_vec();
+        self.writer.call("release claims", move |desk| desk.release(&fences)).await
+    }
+
+    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        let passed_over = passed_over.iter().map(|target| hash(target)).collect();
+        let ask = self.writer.call("find the next due time", move |desk| desk.next_due(&passed_over));
+        Ok(ask.await?.and_then(from_ticks))
+    }
+
+    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
+        let claims = lock(&self.claims);
+        Ok(jobs.iter().copied().filter(|job| claims.in_flight(*job)).collect())
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+}
+
+fn decided(settlement: Settlement) -> Decided {
+    let Settlement { fence, job, records, skips } = settlement;
+    Decided { fence, revision: job.revision, standing: Standing::of(&job), records, skips }
+}
+
+/// Loads claimed jobs. One that can't be read stays claimed, so that it does not come up again and
+/// again and keeps nobody else from firing; an edit or a restart gives it another chance.
+fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Vec<Claim> {
+    let load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, Mishap> {
+        let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault))?;
+        Ok(row.map(|row| Claim {
+            fence,
+            target: target_of(&row.job),
+            job: row.job,
+            region: row.region,
+            sku: row.sku,
+        }))
+    };
+    let mut claims = Vec::with_capacity(chosen.len());
+    for one in chosen {
+        match load_one(one) {
+            Ok(claim) => claims.extend(claim),
+            Err(error) => tracing::error!(job = one.1.0, %error, "a job that is due can't be read"),
+        }
+    }
+    claims
+}

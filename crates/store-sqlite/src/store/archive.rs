@@ -1,0 +1,95 @@
+//! History.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::{JobId, RecordStatus, Skip};
+use punctual_store::codec::Number;
+use punctual_store::instant::to_ticks;
+use punctual_store::{Archive, HistoryAsk, StoredRecord, Trouble};
+use rusqlite::params;
+
+use super::SqliteStore;
+use crate::row::bound;
+use crate::{query, row};
+
+/// How many jobs are looked at in one transaction of `prune_to`.
+const CROWDED_MAX: usize = 256;
+
+#[async_trait]
+impl Archive for SqliteStore {
+    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
+        let ask = ask.clone();
+        let read = self.readers.call("read history", move |conn| {
+            let (started_at, sequence) =
+                ask.after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
+            let (limit, skip) = (bound(ask.limit), bound(ask.skip));
+            let params = params![ask.job.0, started_at, sequence, mask(&ask.statuses), limit, skip];
+            row::many(conn, query::history, params, row::record)
+        });
+        read.await
+    }
+
+    async fn records_between(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, Trouble> {
+        let read = self.readers.call("read records", move |conn| {
+            let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
+            row::many(conn, query::records_between, params, row::record)
+        });
+        read.await
+    }
+
+    async fn skips(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Skip>, Trouble> {
+        let read = self.readers.call("read skips", move |conn| {
+            let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
+            row::many(conn, query::skips, params, row::skip)
+        });
+        read.await
+    }
+
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
+        let before = to_ticks(before);
+        self.writer.call("prune history", move |desk| desk.prune(before, limit)).await
+    }
+
+    /// A reader looks for jobs with too many records, which is a scan; the writer deletes.
+    async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {
+        let mut gone = 0;
+        let mut behind = 0;
+        while gone < limit {
+            let find = self.readers.call("find jobs with a long history", move |conn| {
+                let params = params![keep, behind, bound(CROWDED_MAX)];
+                row::many(conn, query::crowded, params, |row| Ok(JobId(row.get(0)?)))
+            });
+            let jobs = find.await?;
+            let Some(last) = jobs.last() else { break };
+            behind = last.0;
+            let left = limit - gone;
+            let prune =
+                self.writer.call("prune the history of jobs", move |desk| desk.prune_to(&jobs, keep, left));
+            gone += prune.await?;
+        }
+        Ok(gone)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
+        let before = to_ticks(before);
+        self.writer.call("purge jobs that ended", move |desk| desk.purge(before, limit)).await
+    }
+}
+
+/// The statuses as bits, all of them if none is named.
+fn mask(statuses: &[RecordStatus]) -> i64 {
+    let bits = statuses.iter().fold(0, |bits, status| bits | 1 << status.number());
+    if bits == 0 { i64::from(u8::MAX) } else { bits }
+}

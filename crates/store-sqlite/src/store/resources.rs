@@ -1,0 +1,181 @@
+//! Groups, collections and jobs.
+
+use async_trait::async_trait;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobKey, Name};
+use punctual_store::codec::{self, Number};
+use punctual_store::{
+    CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources, Trouble, WriteError,
+};
+use rusqlite::{Connection, params};
+
+use super::SqliteStore;
+use crate::desk::WrittenCollection;
+use crate::mishap::Mishap;
+use crate::row::bound;
+use crate::{query, row};
+
+/// How many groups of a subscription are listed; more can't be asked for by pages.
+const GROUPS_MAX: i64 = 10_000;
+
+#[async_trait]
+impl Resources for SqliteStore {
+    async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble> {
+        let key = key.clone();
+        self.readers.call("read a collection", move |conn| read_collection(conn, &key)).await
+    }
+
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+        let ask = ask.clone();
+        self.readers.call("list collections", move |conn| list_collections(conn, &ask)).await
+    }
+
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
+        let CollectionWrite { collection, jobs, skips, collection_count_max } = write;
+        let written = WrittenCollection {
+            document: codec::encode_collection(&collection),
+            collection,
+            jobs: jobs.into_iter().map(|job| self.encode(job)).collect(),
+            skips,
+            collection_count_max,
+        };
+        let write = self.writer.call("write a collection", move |desk| desk.put_collection(&written));
+        Ok(write.await??)
+    }
+
+    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
+        let key = key.clone();
+        self.writer.call("delete a collection", move |desk| desk.delete_collection(&key)).await
+    }
+
+    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
+        let (key, vault) = (key.clone(), self.vault.clone());
+        let read = self.readers.call("read a job", move |conn| {
+            let job = row::one(conn, query::job, job_params(&key), |row| row::job(row, &vault))?;
+            Ok(job.map(|row| row.job))
+        });
+        read.await
+    }
+
+    async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
+        let (key, vault) = (key.clone(), self.vault.clone());
+        let read = self.readers.call("read a job with its collection", move |conn| {
+            let Some(collection) = read_collection(conn, &key.collection)? else { return Ok(None) };
+            let job = row::one(conn, query::job, job_params(&key), |row| row::job(row, &vault))?;
+            Ok(Some((collection, job.map(|row| row.job))))
+        });
+        read.await
+    }
+
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+        let (key, ask, vault) = (collection.clone(), ask.clone(), self.vault.clone());
+        let read = self.readers.call("list jobs", move |conn| {
+            let [subscription, group, name] = collection_params(&key);
+            let state = ask.state.map(Number::number);
+            let params = params![subscription, group, name, state, bound(ask.limit), bound(ask.skip)];
+            row::many(conn, query::jobs, params, |row| Ok(row::job(row, &vault)?.job))
+        });
+        read.await
+    }
+
+    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
+        let key = collection.clone();
+        let read = self.readers.call("count the jobs of a collection", move |conn| {
+            let count = row::number(conn, query::job_count, collection_params(&key))?.unwrap_or(0);
+            Ok(u32::try_from(count).unwrap_or(u32::MAX))
+        });
+        read.await
+    }
+
+    async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
+        let JobWrite { job, collection_revision, skips, job_count_max } = write;
+        let written = self.encode(job);
+        let write = self.writer.call("write a job", move |desk| {
+            desk.put_job(&written, collection_revision, &skips, job_count_max)
+        });
+        Ok(write.await??)
+    }
+
+    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
+        let key = key.clone();
+        self.writer.call("delete a job", move |desk| desk.delete_job(&key)).await
+    }
+
+    async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
+        let key = key.clone();
+        let read = self.readers.call("read a group", move |conn| {
+            row::one(conn, query::group, [key.subscription.folded(), key.name.folded()], row::group)
+        });
+        read.await
+    }
+
+    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+        let subscription = subscription.clone();
+        let read = self.readers.call("list groups", move |conn| {
+            row::many(conn, query::groups, params![subscription.folded(), GROUPS_MAX], row::group)
+        });
+        read.await
+    }
+
+    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
+        let group = group.clone();
+        self.writer.call("write a group", move |desk| desk.put_group(&group)).await
+    }
+
+    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
+        let key = key.clone();
+        self.writer.call("delete a group", move |desk| desk.delete_group(&key)).await
+    }
+
+    async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
+        let subscription = subscription.clone();
+        let read = self.readers.call("read a registration", move |conn| {
+            Ok(row::number(conn, query::unregistered, [subscription.folded()])? == Some(1))
+        });
+        read.await
+    }
+
+    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
+        let subscription = subscription.clone();
+        let write = self
+            .writer
+            .call("write a registration", move |desk| desk.set_unregistered(&subscription, unregistered));
+        write.await
+    }
+}
+
+fn read_collection(conn: &Connection, key: &CollectionKey) -> Result<Option<Collection>, Mishap> {
+    let found = row::one(conn, query::collection, collection_params(key), row::collection)?;
+    Ok(found.map(|(_, collection)| collection))
+}
+
+fn list_collections(conn: &Connection, ask: &CollectionsAsk) -> Result<Vec<Collection>, Mishap> {
+    let after = ask.after.as_ref().filter(|after| after.group.subscription >= ask.subscription);
+    if after.is_some_and(|after| after.group.subscription > ask.subscription) {
+        return Ok(Vec::new());
+    }
+    let (after_group, after_name) =
+        after.map_or(("", ""), |after| (after.group.name.folded(), after.name.folded()));
+    let subscription = ask.subscription.folded();
+    let read = |row: &rusqlite::Row<'_>| Ok(row::collection(row)?.1);
+    match ask.group.as_ref().map(Name::folded) {
+        None => {
+            let params = params![subscription, after_group, after_name, bound(ask.limit)];
+            row::many(conn, query::collections, params, read)
+        }
+        Some(group) if after_group > group => Ok(Vec::new()),
+        Some(group) => {
+            let after_name = if after_group == group { after_name } else { "" };
+            let params = params![subscription, group, after_name, bound(ask.limit)];
+            row::many(conn, query::collections_of_group, params, read)
+        }
+    }
+}
+
+fn collection_params(key: &CollectionKey) -> [&str; 3] {
+    [key.group.subscription.folded(), key.group.name.folded(), key.name.folded()]
+}
+
+fn job_params(key: &JobKey) -> [&str; 4] {
+    let [subscription, group, collection] = collection_params(&key.collection);
+    [subscription, group, collection, key.name.folded()]
+}

@@ -1,0 +1,159 @@
+//! The writer thread: takes all that has queued, applies it in one transaction, and answers after the
+//! COMMIT.
+//!
+//! A disk can be asked some thousand times a second to make something durable; grouping lets many
+//! writes share each of those times, and the busier it is, the larger the groups become by themselves.
+//! When a write fails by itself, its group is rolled back and each of them is tried alone, so that the
+//! innocent ones go through and the guilty one gets its own error.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::JoinHandle;
+use std::{io, thread};
+
+use punctual_store::Trouble;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::checkpoint::Checkpointer;
+use crate::desk::Desk;
+use crate::mishap::Mishap;
+
+/// How many writes may wait; further callers wait for a place. Enough for all that a group may hold,
+/// twice.
+const QUEUE: usize = 1_024;
+/// How many writes are grouped at most, so that the first of them waits some ten milliseconds at most.
+const GROUP: usize = 512;
+
+/// The way to the writer thread.
+pub(crate) struct Writer {
+    queue: Option<mpsc::Sender<Box<dyn Task>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(desk: Desk, checkpointer: Checkpointer) -> io::Result<Self> {
+        let (queue, tasks) = mpsc::channel(QUEUE);
+        let thread = thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || run(desk, tasks, checkpointer))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Has work done on the desk, in a transaction with others, and waits until it is durable. The work
+    /// may be done more than once, of which all but the last are rolled back.
+    pub(crate) async fn call<A: Send + 'static>(
+        &self,
+        doing: &'static str,
+        work: impl FnMut(&mut Desk) -> Result<A, Mishap> + Send + 'static,
+    ) -> Result<A, Trouble> {
+        let (reply, answer) = oneshot::channel();
+        let task = Box::new(Call { doing, work, outcome: None, reply });
+        let queue = self.queue.as_ref().ok_or(Trouble::Closed { doing })?;
+        queue.send(task).await.map_err(|_| Trouble::Closed { doing })?;
+        answer.await.map_err(|_| Trouble::Closed { doing })?
+    }
+}
+
+impl Drop for Writer {
+    /// Does what has queued, then closes.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer thread of the store ended by a panic");
+        }
+    }
+}
+
+/// A piece of work with somebody who waits for it.
+trait Task: Send {
+    fn run(&mut self, desk: &mut Desk) -> Result<(), Mishap>;
+    fn answer(self: Box<Self>, failure: Option<&Mishap>);
+}
+
+struct Call<A, W> {
+    doing: &'static str,
+    work: W,
+    outcome: Option<A>,
+    reply: oneshot::Sender<Result<A, Trouble>>,
+}
+
+impl<A: Send, W: FnMut(&mut Desk) -> Result<A, Mishap> + Send> Task for Call<A, W> {
+    fn run(&mut self, desk: &mut Desk) -> Result<(), Mishap> {
+        self.outcome = Some((self.work)(desk)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failure: Option<&Mishap>) {
+        let answer = match (failure, self.outcome) {
+            (None, Some(outcome)) => Ok(outcome),
+            (Some(mishap), _) => Err(mishap.trouble(self.doing)),
+            (None, None) => Err(Mishap::Panicked.trouble(self.doing)),
+        };
+        // Whoever asked may have gone; the work is done all the same.
+        let _ = self.reply.send(answer);
+    }
+}
+
+fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointer: Checkpointer) {
+    let mut group = Vec::with_capacity(GROUP);
+    loop {
+        match tasks.try_recv() {
+            Ok(task) => group.push(task),
+            Err(TryRecvError::Empty) if desk.graves => {
+                sweep(&mut desk);
+                checkpointer.after_commit(&desk.conn);
+                continue;
+            }
+            Err(_) => match tasks.blocking_recv() {
+                Some(task) => group.push(task),
+                None => return,
+            },
+        }
+        while group.len() < GROUP
+            && let Ok(task) = tasks.try_recv()
+        {
+            group.push(task);
+        }
+        apply(&mut desk, &mut group);
+        checkpointer.after_commit(&desk.conn);
+    }
+}
+
+/// Applies a group, and if that fails, each of it alone.
+fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>) {
+    match try_apply(desk, group) {
+        Ok(()) => group.drain(..).for_each(|task| task.answer(None)),
+        Err(mishap) if group.len() == 1 => {
+            desk.roll_back();
+            group.drain(..).for_each(|task| task.answer(Some(&mishap)));
+        }
+        Err(_) => {
+            desk.roll_back();
+            for task in group.drain(..) {
+                apply(desk, &mut vec![task]);
+            }
+        }
+    }
+}
+
+/// A panic is a bug in the work on one request; it must not take the store down with it.
+fn try_apply(desk: &mut Desk, group: &mut [Box<dyn Task>]) -> Result<(), Mishap> {
+    let work = AssertUnwindSafe(|| {
+        desk.begin()?;
+        group.iter_mut().try_for_each(|task| task.run(desk))?;
+        desk.commit()
+    });
+    catch_unwind(work).unwrap_or(Err(Mishap::Panicked))
+}
+
+/// What can't be swept now is swept after the next start.
+fn sweep(desk: &mut Desk) {
+    let swept = desk.begin().and_then(|()| desk.sweep()).and_then(|()| desk.commit());
+    if let Err(error) = swept {
+        tracing::error!(%error, "could not sweep away the history of deleted jobs");
+        desk.roll_back();
+        desk.graves = false;
+    }
+}
