@@ -4,9 +4,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod clock;
+mod config;
 mod exit;
+mod mint;
 mod options;
 mod preview;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -16,6 +19,7 @@ use crate::options::{Options, Verb};
 
 fn main() -> ExitCode {
     let outcome = match Options::parse().verb {
+        Verb::Serve(options) => serve::serve(&options),
         Verb::Preview(options) => preview::preview(&options),
     };
     outcome.unwrap_or_else(exit::report).into()

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+use crate::config::Role;
+
 /// A self-hosted job scheduler.
 #[derive(Debug, Parser)]
 #[command(name = "punctual", version, propagate_version = true, max_term_width = 100)]
@@ -15,7 +17,63 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Serve(ServeOptions),
     Preview(PreviewOptions),
+}
+
+/// Run the server.
+///
+/// Every option can also be given in the environment and in a configuration file; config.default.toml
+/// lists all settings.
+#[derive(Debug, Parser)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeOptions {
+    /// Where to listen [default: 127.0.0.1:8380].
+    #[arg(long, value_name = "ADDRESS", env = "PUNCTUAL_LISTEN")]
+    pub(crate) listen: Option<String>,
+
+    /// Where everything is kept; made on first start [default: ./punctual-data].
+    #[arg(long, value_name = "DIR", env = "PUNCTUAL_DATA")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Serve TLS with a certificate made here, for development.
+    #[arg(long, value_enum, env = "PUNCTUAL_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]
+    pub(crate) tls: Option<TlsKind>,
+
+    /// Serve TLS with this certificate chain, in PEM.
+    #[arg(long, value_name = "FILE", env = "PUNCTUAL_TLS_CERT", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", env = "PUNCTUAL_TLS_KEY", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// A configuration file.
+    #[arg(long, value_name = "FILE", env = "PUNCTUAL_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Run the schedule on a virtual clock that starts at this time.
+    #[arg(long, value_name = "TIME", env = "PUNCTUAL_CLOCK_START", value_parser = read_instant)]
+    pub(crate) clock_start: Option<Timestamp>,
+
+    /// Run the schedule on a virtual clock that goes so many seconds in one.
+    #[arg(long, value_name = "N", env = "PUNCTUAL_CLOCK_SPEED")]
+    pub(crate) clock_speed: Option<f64>,
+
+    /// What this process does [default: all].
+    #[arg(long, value_enum, env = "PUNCTUAL_ROLE")]
+    pub(crate) role: Option<Role>,
+}
+
+const SERVE_EXAMPLES: &str = "Examples:
+  punctual serve
+  punctual serve --listen 127.0.0.1:9000 --data /var/lib/punctual --tls self-signed
+  punctual serve --clock-start 2026-03-28 --clock-speed 3600";
+
+/// How TLS is served without files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsKind {
+    SelfSigned,
 }
 
 /// Show when a job will run.

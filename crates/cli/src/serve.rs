@@ -1,0 +1,139 @@
+//! `punctual serve`: the server.
+
+mod keys;
+mod log;
+mod stop;
+mod tls;
+mod welcome;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum_server::Handle;
+use jiff::Timestamp;
+use punctual_api::ApiState;
+use punctual_arm::Locations;
+use punctual_model::{Clock, Mint};
+use punctual_store::{Store, Vault};
+use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
+
+use crate::clock::{RealClock, VirtualClock, real_now};
+use crate::config::{self, Config, Override, TlsMode};
+use crate::exit::{Exit, WrongUsage};
+use crate::mint::RealMint;
+use crate::options::ServeOptions;
+
+pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
+    let config = config::load(options.config.as_deref(), std::env::vars(), overrides(options))?;
+    log::start(&config.log)?;
+    let listen = listen_address(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.context("could not start the runtime")?.block_on(run(config, listen))
+}
+
+async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
+    let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
+    let clock = schedule_clock(&config)?;
+    let ring = keys::open(&config.data, mint.as_ref())?;
+    let vault = Arc::new(Vault::new(&ring));
+    let opened = SqliteStore::open(StoreOptions::new(&config.data.dir, vault, Arc::clone(&mint)));
+    let store: Arc<dyn Store> = Arc::new(opened.context("could not open the store")?);
+    let tls = tls::load(&config)?;
+    let state = ApiState {
+        store: Arc::clone(&store),
+        clock: Arc::clone(&clock),
+        mint,
+        settings: punctual_api::Settings {
+            locations: locations(&config),
+            public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
+            secure: config.tls.mode != TlsMode::Off,
+        },
+    };
+    let listener = std::net::TcpListener::bind(listen)
+        .map_err(|error| WrongUsage(format!("could not listen on {listen}: {error}")))?;
+    listener.set_nonblocking(true).context("could not set up the listener")?;
+    let bound = listener.local_addr().context("could not ask where the listener is")?;
+    let app = punctual_api::router(Arc::new(state)).into_make_service();
+
+    let handle = Handle::new();
+    let stopping =
+        tokio::spawn(stop::on_signal(handle.clone(), Duration::from_secs(config.server.stop_grace_seconds)));
+    welcome::print(&config, bound, clock.now());
+    let served = match tls {
+        None => {
+            let server = axum_server::from_tcp(listener).context("could not set up the server")?;
+            server.handle(handle).serve(app).await
+        }
+        Some(tls) => {
+            let server =
+                axum_server::from_tcp_rustls(listener, tls).context("could not set up the server")?;
+            server.handle(handle).serve(app).await
+        }
+    };
+    served.context("the server failed")?;
+    stopping.abort();
+    tracing::info!("stopped");
+    Ok(Exit::Fine)
+}
+
+/// What the command line says, as settings.
+fn overrides(options: &ServeOptions) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    let mut add = |section, key, value: Option<String>| {
+        overrides.extend(value.map(|value| Override { section, key, value }));
+    };
+    let path = |path: &std::path::PathBuf| path.display().to_string();
+    add("server", "listen", options.listen.clone());
+    add("server", "role", options.role.map(|role| format!("{role:?}").to_lowercase()));
+    add("data", "dir", options.data.as_ref().map(path));
+    let files = options.tls_cert.is_some() || options.tls_key.is_some();
+    let mode = options.tls.map(|_| "self-signed".to_owned()).or(files.then(|| "files".to_owned()));
+    add("tls", "mode", mode);
+    add("tls", "cert", options.tls_cert.as_ref().map(path));
+    add("tls", "key", options.tls_key.as_ref().map(path));
+    add("clock", "start", options.clock_start.map(|start| start.to_string()));
+    add("clock", "speed", options.clock_speed.map(|speed| speed.to_string()));
+    overrides
+}
+
+/// Where to listen; refused where strangers could come in.
+fn listen_address(config: &Config) -> Result<SocketAddr, WrongUsage> {
+    let listen = &config.server.listen;
+    let address: SocketAddr = listen.parse().map_err(|_| {
+        WrongUsage(format!("server.listen: '{listen}' is not an address and port, such as 127.0.0.1:8380"))
+    })?;
+    if address.ip().is_loopback() {
+        return Ok(address);
+    }
+    Err(WrongUsage(format!(
+        "{address} can be reached from other machines, and this version can't ask callers who they are yet: \
+         listen on 127.0.0.1, or put a proxy in front that authenticates"
+    )))
+}
+
+fn schedule_clock(config: &Config) -> Result<Arc<dyn Clock>, WrongUsage> {
+    let speed = config.clock.speed;
+    if config.clock.start.is_empty() && (speed - 1.0).abs() < f64::EPSILON {
+        return Ok(Arc::new(RealClock));
+    }
+    if !(speed > 0.0 && speed <= 1_000_000.0) {
+        return Err(WrongUsage(format!("clock.speed: must be more than 0 and at most 1000000, not {speed}")));
+    }
+    let start_at: Timestamp = if config.clock.start.is_empty() {
+        real_now()
+    } else {
+        punctual_recurrence::parse_instant(&config.clock.start)
+            .map_err(|why| WrongUsage(format!("clock.start: '{}' {why}", config.clock.start)))?
+    };
+    Ok(Arc::new(VirtualClock::new(start_at, speed)))
+}
+
+fn locations(config: &Config) -> Locations {
+    if config.api.locations.is_empty() {
+        Locations::default()
+    } else {
+        Locations::new(config.api.locations.clone())
+    }
+}
