@@ -170,6 +170,7 @@ fn old_start(criterion: &mut Criterion) {
     let now: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
     let starts = [
         ("yesterday", "2026-11-14T12:00:00Z"),
+        ("last month", "2026-10-14T12:00:00Z"),
         ("1900", "1900-01-01T00:00:00Z"),
         ("year 1", "0001-01-01T00:00:00Z"),
     ];
