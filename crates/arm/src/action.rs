@@ -5,8 +5,8 @@ mod http;
 mod message;
 mod retry;
 
+use crate::json::{Json, Members};
 use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, Sku};
-use serde_json::{Map, Value};
 
 use crate::Dialect;
 use crate::reader::{Object, Path, Problems};
@@ -51,7 +51,7 @@ const TYPES: [(&str, Type); 5] = [
 
 /// Reads an action with its error actions. `None` only with a problem.
 pub(crate) fn read(
-    value: &Value,
+    value: &Json<'_>,
     path: Path<'_>,
     reading: Reading<'_>,
     problems: &mut Problems,
@@ -60,7 +60,7 @@ pub(crate) fn read(
 }
 
 fn read_step(
-    value: &Value,
+    value: &Json<'_>,
     path: Path<'_>,
     step: usize,
     reading: Reading<'_>,
@@ -127,32 +127,32 @@ fn read_kind(
 }
 
 /// Renders an action without its secrets.
-pub(crate) fn render(action: &Action, dialect: Dialect) -> Value {
-    let mut members = Map::new();
+pub(crate) fn render(action: &Action, dialect: Dialect) -> Json<'_> {
+    let mut members = Members::new();
     let type_name = match &action.kind {
         ActionKind::Http(http) => {
-            members.insert("request".into(), http::render(http));
+            members.insert("request", http::render(http));
             if http.declared_https { "Https" } else { "Http" }
         }
         ActionKind::StorageQueue(queue) => {
-            members.insert("queueMessage".into(), message::render_queue(queue));
+            members.insert("queueMessage", message::render_queue(queue));
             "StorageQueue"
         }
         ActionKind::ServiceBusQueue(bus) => {
-            members.insert("serviceBusQueueMessage".into(), message::render_bus(bus, "queueName", dialect));
+            members.insert("serviceBusQueueMessage", message::render_bus(bus, "queueName", dialect));
             "ServiceBusQueue"
         }
         ActionKind::ServiceBusTopic(bus) => {
-            members.insert("serviceBusTopicMessage".into(), message::render_bus(bus, "topicPath", dialect));
+            members.insert("serviceBusTopicMessage", message::render_bus(bus, "topicPath", dialect));
             "ServiceBusTopic"
         }
     };
-    members.insert("type".into(), type_name.into());
+    members.insert("type", type_name.into());
     if let Some(policy) = &action.retry {
-        members.insert("retryPolicy".into(), retry::render(policy, dialect));
+        members.insert("retryPolicy", retry::render(policy, dialect));
     }
     if let Some(error_action) = &action.error_action {
-        members.insert("errorAction".into(), render(error_action, dialect));
+        members.insert("errorAction", render(error_action, dialect));
     }
     members.into()
 }
@@ -173,13 +173,17 @@ pub(crate) fn secret_bytes(action: &Action) -> usize {
 }
 
 /// Inserts a text if there is one.
-fn insert_text(members: &mut Map<String, Value>, name: &str, text: Option<&str>) {
+fn insert_text<'a>(members: &mut Members<'a>, name: &'a str, text: Option<&'a str>) {
     if let Some(text) = text {
-        members.insert(name.into(), text.into());
+        members.insert(name, text.into());
     }
 }
 
 /// A map of texts as an object.
-pub(crate) fn texts(pairs: &[(String, String)]) -> Value {
-    Value::Object(pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect())
+pub(crate) fn texts(pairs: &[(String, String)]) -> Json<'_> {
+    let mut members = Members::new();
+    for (name, value) in pairs {
+        members.insert(name.as_str(), value.as_str().into());
+    }
+    members.into()
 }

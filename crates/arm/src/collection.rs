@@ -1,9 +1,11 @@
 //! Job collections: from a request to the model and back.
 
+use serde_json::Value;
+
+use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{Collection, CollectionKey, CollectionState, MaxRecurrence, Quota, Sku};
 use punctual_recurrence::Frequency;
-use serde_json::{Map, Value};
 
 use crate::action::texts;
 use crate::merge::merge;
@@ -44,15 +46,16 @@ pub fn read_patch(
     context: &CollectionContext<'_>,
 ) -> Result<Collection, ApiError> {
     let patch = parse(body)?;
-    let mut document = render(existing, context.version);
+    let mut document = answer(existing, context.version);
     if let Some(quota) = existing.quota.as_ref()
         && let Some(occurrences) = quota.job_occurrence_max
-        && let Some(Value::Object(shown)) = document.pointer_mut("/properties/quota")
+        && let Some(Json::Object(shown)) =
+            document.get_mut("properties").and_then(|properties| properties.get_mut("quota"))
     {
-        shown.insert("maxJobOccurrence".into(), occurrences.into());
+        shown.insert("maxJobOccurrence", occurrences.into());
     }
     if patch.get("tags").is_some()
-        && let Value::Object(members) = &mut document
+        && let Json::Object(members) = &mut document
     {
         members.remove("tags");
     }
@@ -60,13 +63,13 @@ pub fn read_patch(
     read(&document, &existing.key, Some(existing), context)
 }
 
-fn parse(body: &[u8]) -> Result<Value, ApiError> {
+fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
     parse_object(body)
         .map_err(|why| ApiError::bad_request(format!("Malformed Job Collection Object: {why}.")))
 }
 
 fn read(
-    document: &Value,
+    document: &Json<'_>,
     key: &CollectionKey,
     existing: Option<&Collection>,
     context: &CollectionContext<'_>,
@@ -81,7 +84,7 @@ fn read(
 
 /// `None` only with a problem. Regions have errors of their own, which outrank other problems.
 fn read_members(
-    document: &Value,
+    document: &Json<'_>,
     key: &CollectionKey,
     existing: Option<&Collection>,
     context: &CollectionContext<'_>,
@@ -263,38 +266,43 @@ pub(crate) fn pace(recurrence: MaxRecurrence) -> String {
 }
 
 /// Renders a collection.
-pub fn render(collection: &Collection, version: ApiVersion) -> Value {
-    let mut sku = Map::new();
-    sku.insert("name".into(), sku_name(collection.sku, version).into());
-    let mut properties = Map::new();
-    properties.insert("sku".into(), sku.into());
-    properties.insert("state".into(), state_name(collection.state).into());
+pub fn answer(collection: &Collection, version: ApiVersion) -> Json<'_> {
+    let mut sku = Members::new();
+    sku.insert("name", sku_name(collection.sku, version).into());
+    let mut properties = Members::new();
+    properties.insert("sku", sku.into());
+    properties.insert("state", state_name(collection.state).into());
     if let Some(quota) = &collection.quota {
-        properties.insert("quota".into(), render_quota(quota));
+        properties.insert("quota", render_quota(quota));
     }
-    let mut members = Map::new();
-    members.insert("id".into(), id::collection(&collection.key).into());
-    members.insert("type".into(), id::COLLECTION_TYPE.into());
-    members.insert("name".into(), collection.key.name.as_str().into());
-    members.insert("location".into(), collection.location.as_str().into());
+    let mut members = Members::new();
+    members.insert("id", id::collection(&collection.key).into());
+    members.insert("type", id::COLLECTION_TYPE.into());
+    members.insert("name", collection.key.name.as_str().into());
+    members.insert("location", collection.location.as_str().into());
     if !collection.tags.is_empty() {
-        members.insert("tags".into(), texts(&collection.tags));
+        members.insert("tags", texts(&collection.tags));
     }
-    members.insert("properties".into(), properties.into());
+    members.insert("properties", properties.into());
     members.into()
 }
 
+/// [`answer`] as the common type of JSON libraries, which takes several times as long.
+pub fn render(collection: &Collection, version: ApiVersion) -> Value {
+    answer(collection, version).to_value()
+}
+
 /// `maxJobOccurrence` is kept and never shown, as in the original service.
-fn render_quota(quota: &Quota) -> Value {
-    let mut members = Map::new();
+fn render_quota(quota: &Quota) -> Json<'_> {
+    let mut members = Members::new();
     if let Some(count) = quota.job_count_max {
-        members.insert("maxJobCount".into(), count.into());
+        members.insert("maxJobCount", count.into());
     }
     if let Some(recurrence) = quota.recurrence_max {
-        let mut fastest = Map::new();
-        fastest.insert("frequency".into(), recurrence.frequency.name().into());
-        fastest.insert("interval".into(), recurrence.interval.into());
-        members.insert("maxRecurrence".into(), fastest.into());
+        let mut fastest = Members::new();
+        fastest.insert("frequency", recurrence.frequency.name().into());
+        fastest.insert("interval", recurrence.interval.into());
+        members.insert("maxRecurrence", fastest.into());
     }
     members.into()
 }

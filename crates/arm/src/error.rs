@@ -145,7 +145,8 @@ impl ApiError {
 
     /// 403: a page of another site asks, in somebody's browser.
     pub fn foreign_origin() -> Self {
-        let message = "Requests of pages of other origins are not served: the Origin header must name this host.";
+        let message =
+            "Requests of pages of other origins are not served: the Origin header must name this host.";
         Self::new(403, "AuthorizationFailed", message)
     }
 

@@ -1,8 +1,10 @@
 //! History records.
 
+use serde_json::Value;
+
+use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{JobKey, Record, RecordStatus};
-use serde_json::{Map, Value};
 
 use crate::{id, time};
 
@@ -18,26 +20,31 @@ pub fn record_name(started_at: Timestamp, sequence: i64) -> String {
 }
 
 /// Renders a record of a job.
-pub fn render(key: &JobKey, record: &Record, sequence: i64) -> Value {
+pub fn answer<'a>(key: &JobKey, record: &'a Record, sequence: i64) -> Json<'a> {
     let name = record_name(record.started_at, sequence);
-    let mut properties = Map::new();
-    properties.insert("startTime".into(), time::instant(record.started_at).into());
-    properties.insert("endTime".into(), time::instant(record.ended_at).into());
-    properties.insert("expectedExecutionTime".into(), time::instant(record.nominal_at).into());
-    properties.insert("status".into(), status_name(record.status).into());
+    let mut properties = Members::new();
+    properties.insert("startTime", time::instant(record.started_at).into());
+    properties.insert("endTime", time::instant(record.ended_at).into());
+    properties.insert("expectedExecutionTime", time::instant(record.nominal_at).into());
+    properties.insert("status", status_name(record.status).into());
     if !record.message.is_empty() {
-        properties.insert("message".into(), record.message.as_str().into());
+        properties.insert("message", record.message.as_str().into());
     }
-    properties.insert("retryCount".into(), record.attempt.into());
-    properties.insert("repeatCount".into(), record.ordinal.into());
+    properties.insert("retryCount", record.attempt.into());
+    properties.insert("repeatCount", record.ordinal.into());
     let action_name = if record.step == 0 { "MainAction" } else { "ErrorAction" };
-    properties.insert("actionName".into(), action_name.into());
-    let mut members = Map::new();
-    members.insert("id".into(), format!("{}/history/{name}", id::job(key)).into());
-    members.insert("type".into(), id::HISTORY_TYPE.into());
-    members.insert("name".into(), format!("{}/{name}", id::job_name(key)).into());
-    members.insert("properties".into(), properties.into());
+    properties.insert("actionName", action_name.into());
+    let mut members = Members::new();
+    members.insert("id", format!("{}/history/{name}", id::job(key)).into());
+    members.insert("type", id::HISTORY_TYPE.into());
+    members.insert("name", format!("{}/{name}", id::job_name(key)).into());
+    members.insert("properties", properties.into());
     members.into()
+}
+
+/// [`answer`] as the common type of JSON libraries, which takes several times as long.
+pub fn render(key: &JobKey, record: &Record, sequence: i64) -> Value {
+    answer(key, record, sequence).to_value()
 }
 
 pub(crate) fn status_name(status: RecordStatus) -> &'static str {

@@ -4,51 +4,50 @@
 //! readers treat both the same, but for secrets, which the stored document does not show: there a null
 //! means "remove", and absence "keep".
 
-use serde_json::{Map, Value};
+use crate::json::{Json, Members};
 
 /// Merges `patch` onto `base`. Arrays are replaced whole.
-pub(crate) fn merge(base: &mut Value, patch: Value) {
-    match patch {
-        Value::Object(members) => {
-            if !base.is_object() {
-                *base = Value::Object(Map::new());
-            }
-            let Value::Object(base) = base else { return };
-            for (name, value) in members {
-                if name == "headers" {
-                    drop_respelt(base.get_mut("headers"), &value);
-                }
-                // `insert` would do for both, but keeps no nested members.
-                match base.get_mut(&name) {
-                    Some(old) => merge(old, value),
-                    None => {
-                        base.insert(name, value);
-                    }
-                }
-            }
+pub(crate) fn merge<'a>(base: &mut Json<'a>, patch: Json<'a>) {
+    let Json::Object(members) = patch else {
+        *base = patch;
+        return;
+    };
+    if base.as_object().is_none() {
+        *base = Json::Object(Members::new());
+    }
+    let Json::Object(base) = base else { return };
+    if let Some(Json::Object(headers)) = members.get("headers")
+        && let Some(Json::Object(stored)) = base.get_mut("headers")
+    {
+        drop_respelt(stored, headers);
+    }
+    // Only what was there can be merged with, which also keeps a patch of thousands of members cheap.
+    let known = base.len();
+    for (name, value) in members.into_vec() {
+        match base.as_mut_slice()[..known].iter_mut().find(|(one, _)| *one == name) {
+            Some((_, old)) => merge(old, value),
+            None => base.insert(name, value),
         }
-        other => *base = other,
     }
 }
 
 /// Header names mean the same in every letter case: the spelling of the patch wins.
-fn drop_respelt(headers: Option<&mut Value>, patch: &Value) {
-    let (Some(Value::Object(headers)), Value::Object(patch)) = (headers, patch) else { return };
-    headers.retain(|name, _| {
-        patch.contains_key(name) || !patch.keys().any(|other| other.eq_ignore_ascii_case(name))
+fn drop_respelt(headers: &mut Members<'_>, patch: &Members<'_>) {
+    headers.retain(|name| {
+        patch.get(name).is_some() || !patch.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
     });
 }
 
 /// Moves each `retryPolicy` that stands in a `request` by mistake to where it belongs, so that it
 /// replaces the stored one.
-pub(crate) fn move_misplaced_retry(action: &mut Value) {
+pub(crate) fn move_misplaced_retry(action: &mut Json<'_>) {
     let mut next = Some(action);
-    while let Some(Value::Object(action)) = next {
-        if !action.contains_key("retryPolicy")
-            && let Some(Value::Object(request)) = action.get_mut("request")
+    while let Some(Json::Object(action)) = next {
+        if action.get("retryPolicy").is_none()
+            && let Some(Json::Object(request)) = action.get_mut("request")
             && let Some(policy) = request.remove("retryPolicy")
         {
-            action.insert("retryPolicy".into(), policy);
+            action.insert("retryPolicy", policy);
         }
         next = action.get_mut("errorAction");
     }
@@ -56,15 +55,16 @@ pub(crate) fn move_misplaced_retry(action: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn members_merge_arrays_replace_and_nulls_stay() {
-        let check = |mut base: Value, patch: Value, expected: Value| {
-            merge(&mut base, patch);
-            assert_eq!(base, expected);
+        let check = |base: Value, patch: Value, expected: Value| {
+            let mut base = Json::from(&base);
+            merge(&mut base, Json::from(&patch));
+            assert_eq!(base.to_value(), expected);
         };
         check(json!({"a": 1, "b": {"c": 2}}), json!({"b": {"d": 3}}), json!({"a": 1, "b": {"c": 2, "d": 3}}));
         check(json!({"a": [1, 2]}), json!({"a": [3]}), json!({"a": [3]}));
@@ -79,9 +79,11 @@ mod tests {
 
     #[test]
     fn misplaced_policies_move_up_at_every_level() {
-        let mut action = json!({"request": {"uri": "u", "retryPolicy": 1},
+        let action = json!({"request": {"uri": "u", "retryPolicy": 1},
             "errorAction": {"retryPolicy": 2, "request": {"retryPolicy": 3}}});
+        let mut action = Json::from(&action);
         move_misplaced_retry(&mut action);
+        let action = action.to_value();
         assert_eq!(action["retryPolicy"], 1);
         assert_eq!(action["errorAction"]["retryPolicy"], 2);
     }

@@ -1,10 +1,12 @@
 //! Pages of lists: `$top`, `$skip`, `$filter`, and the opaque `$skiptoken` of our own next links.
 
+use serde_json::{Map, Value};
+
+use crate::json::{Json, Members};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use punctual_model::{JobState, Name, RecordStatus};
-use serde_json::{Map, Value};
 
 use crate::reader::shown;
 use crate::{ApiError, Query};
@@ -122,6 +124,14 @@ impl CollectionsPage {
 }
 
 /// A list as it is answered; `nextLink` is there even if there is none.
+pub fn answer(values: Vec<Json<'_>>, next_link: Option<String>) -> Json<'_> {
+    let mut members = Members::new();
+    members.insert("value", values.into());
+    members.insert("nextLink", next_link.map_or(Json::Null, Json::from));
+    members.into()
+}
+
+/// The same of the common type of JSON libraries.
 pub fn render(values: Vec<Value>, next_link: Option<String>) -> Value {
     let mut members = Map::new();
     members.insert("value".into(), values.into());

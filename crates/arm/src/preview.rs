@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use punctual_recurrence::{Problem, Rule};
 use serde_json::Value;
 
+use crate::json::Json;
 use crate::reader::{Object, Path, Problems, instant};
 use crate::recurrence;
 
@@ -29,14 +30,14 @@ pub struct Preview {
 /// with time zones, and reports every problem with its path in the document.
 pub fn read_preview(value: &Value) -> Result<Preview, Vec<Problem>> {
     let mut problems = Problems::default();
-    let preview = read(value, &mut problems);
+    let preview = read(&value.into(), &mut problems);
     match preview {
         Some(preview) if problems.is_empty() => Ok(preview),
         _ => Err(problems.into_vec()),
     }
 }
 
-fn read(value: &Value, problems: &mut Problems) -> Option<Preview> {
+fn read(value: &Json<'_>, problems: &mut Problems) -> Option<Preview> {
     let document = Object::of(value, Path::Root, problems)?;
     if let Some(properties) = document.get("properties") {
         let now = document.instant("now", problems);

@@ -1,10 +1,11 @@
 //! The resource manager around the provider: registration and resource groups.
 
 use punctual_model::{GroupKey, Name};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::action::texts;
 use crate::collection::read_tags;
+use crate::json::{Json, Members};
 use crate::reader::{Object, Path, Problems, parse_object, shown};
 use crate::{ApiError, ApiVersion, Locations, id};
 
@@ -37,16 +38,18 @@ pub fn render(subscription: &Name, registered: bool, locations: &Locations) -> V
 
 /// Renders a resource group.
 pub fn render_group(key: &GroupKey, location: &str, tags: &[(String, String)]) -> Value {
-    let mut members = Map::new();
-    members.insert("id".into(), id::group(key).into());
-    members.insert("name".into(), key.name.as_str().into());
-    members.insert("type".into(), "Microsoft.Resources/resourceGroups".into());
-    members.insert("location".into(), location.into());
+    let mut members = Members::new();
+    members.insert("id", id::group(key).into());
+    members.insert("name", key.name.as_str().into());
+    members.insert("type", "Microsoft.Resources/resourceGroups".into());
+    members.insert("location", location.into());
     if !tags.is_empty() {
-        members.insert("tags".into(), texts(tags));
+        members.insert("tags", texts(tags));
     }
-    members.insert("properties".into(), json!({"provisioningState": "Succeeded"}));
-    members.into()
+    let mut properties = Members::new();
+    properties.insert("provisioningState", "Succeeded".into());
+    members.insert("properties", properties.into());
+    Json::from(members).to_value()
 }
 
 /// Reads the body of a PUT of a resource group: its location and tags. A group may be in any region, but

@@ -8,10 +8,14 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Problem, parse_instant, parse_span};
-use serde_json::{Map, Value};
+
+use crate::json::{Json, Members};
 
 /// The most characters of a caller's text that a problem repeats.
 const SHOWN_CHARS_MAX: usize = 80;
+
+/// The most members of a map that callers name themselves; every use of one has a lower limit of its own.
+const MAP_LENGTH_MAX: usize = 1000;
 
 /// Where a value is in a document.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +63,13 @@ impl Problems {
 /// A JSON object that is being read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a> {
-    members: &'a Map<String, Value>,
+    members: &'a Members<'a>,
     path: Path<'a>,
 }
 
 impl<'a> Object<'a> {
     /// The value as an object, or a problem.
-    pub(crate) fn of(value: &'a Value, path: Path<'a>, problems: &mut Problems) -> Option<Self> {
+    pub(crate) fn of(value: &'a Json<'a>, path: Path<'a>, problems: &mut Problems) -> Option<Self> {
         let members = value.as_object();
         if members.is_none() {
             problems.add(path, format!("must be an object, not {}", kind(value)));
@@ -83,13 +87,13 @@ impl<'a> Object<'a> {
     }
 
     /// A member, unless it is absent or null.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Json<'a>> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
     /// Whether a member was given as null, which asks to remove it.
     pub(crate) fn nulled(&self, name: &str) -> bool {
-        self.members.get(name).is_some_and(Value::is_null)
+        self.members.get(name).is_some_and(Json::is_null)
     }
 
     pub(crate) fn note(&self, name: &str, message: impl Into<String>, problems: &mut Problems) {
@@ -98,7 +102,7 @@ impl<'a> Object<'a> {
 
     pub(crate) fn text(&self, name: &str, problems: &mut Problems) -> Option<&'a str> {
         let value = self.get(name)?;
-        if !value.is_string() {
+        if value.as_str().is_none() {
             self.note(name, format!("must be a string, not {}", kind(value)), problems);
         }
         value.as_str()
@@ -113,7 +117,7 @@ impl<'a> Object<'a> {
 
     pub(crate) fn boolean(&self, name: &str, problems: &mut Problems) -> Option<bool> {
         let value = self.get(name)?;
-        if !value.is_boolean() {
+        if value.as_bool().is_none() {
             self.note(name, format!("must be true or false, not {}", kind(value)), problems);
         }
         value.as_bool()
@@ -160,20 +164,27 @@ impl<'a> Object<'a> {
         let Some(value) = self.get(name) else { return Vec::new() };
         let path = Path::Member(&self.path, name);
         let Some(map) = Object::of(value, path, problems) else { return Vec::new() };
-        let mut texts = Vec::with_capacity(map.members.len());
-        for key in map.members.keys() {
-            if let Some(text) = map.text(key, problems) {
-                texts.push((key.clone(), text.to_owned()));
+        if map.members.len() > MAP_LENGTH_MAX {
+            let message = format!("must have at most {MAP_LENGTH_MAX} members, not {}", map.members.len());
+            problems.add(path, message);
+            return Vec::new();
+        }
+        let mut texts: Vec<(String, String)> = Vec::with_capacity(map.members.len());
+        for (key, _) in map.members.iter() {
+            if let Some(text) = map.text(key, problems)
+                && !texts.iter().any(|(seen, _)| seen == key)
+            {
+                texts.push((key.to_owned(), text.to_owned()));
             }
         }
         texts
     }
 
     /// The elements of a member that is an array; a bare value counts as an array of one.
-    pub(crate) fn items(&self, name: &str) -> &'a [Value] {
+    pub(crate) fn items(&self, name: &str) -> &'a [Json<'a>] {
         match self.get(name) {
             None => &[],
-            Some(Value::Array(items)) => items,
+            Some(Json::List(items)) => items,
             Some(one) => std::slice::from_ref(one),
         }
     }
@@ -182,7 +193,7 @@ impl<'a> Object<'a> {
 /// A body as JSON, or where it stops being that. A byte order mark before it is skipped.
 ///
 /// The parser's own text may quote the body, and so a secret: only the place is told.
-fn parse(body: &[u8]) -> Result<Value, String> {
+fn parse(body: &[u8]) -> Result<Json<'_>, String> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.trim_ascii().is_empty() {
         return Err("the body is empty".to_owned());
@@ -192,30 +203,33 @@ fn parse(body: &[u8]) -> Result<Value, String> {
 }
 
 /// A body as a JSON object.
-pub(crate) fn parse_object(body: &[u8]) -> Result<Value, String> {
+pub(crate) fn parse_object(body: &[u8]) -> Result<Json<'_>, String> {
     let document = parse(body)?;
-    if document.is_object() {
+    if document.as_object().is_some() {
         return Ok(document);
     }
     Err(format!("the body must be an object, not {}", kind(&document)))
 }
 
 /// An integer; a number with a fraction of zero is one, too.
-pub(crate) fn integer(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<i64> {
-    let whole = value.as_i64().or_else(|| {
-        let number = value.as_f64()?;
+pub(crate) fn integer(value: &Json<'_>, path: Path<'_>, problems: &mut Problems) -> Option<i64> {
+    let whole = match value {
+        Json::Integer(whole) => Some(*whole),
         // Up to 2^53 a float holds every integer exactly.
-        (number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0).then_some(number as i64)
-    });
+        Json::Float(number) if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 => {
+            Some(*number as i64)
+        }
+        _ => None,
+    };
     if whole.is_none() {
-        let what = if value.is_number() { "a whole number" } else { "a number" };
+        let what = if matches!(value, Json::Float(_)) { "a whole number" } else { "a number" };
         problems.add(path, format!("must be {what}, not {}", kind(value)));
     }
     whole
 }
 
 /// An instant as text.
-pub(crate) fn instant(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<Timestamp> {
+pub(crate) fn instant(value: &Json<'_>, path: Path<'_>, problems: &mut Problems) -> Option<Timestamp> {
     let Some(text) = value.as_str() else {
         problems.add(path, format!("must be a date and time as a string, not {}", kind(value)));
         return None;
@@ -230,15 +244,15 @@ pub(crate) fn instant(value: &Value, path: Path<'_>, problems: &mut Problems) ->
 }
 
 /// What a value is, for people. Never the value itself: it may be a secret.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind(value: &Json<'_>) -> &'static str {
     match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(number) if number.is_f64() => "a number with a fraction",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Float(_) => "a number with a fraction",
+        Json::Integer(_) => "a number",
+        Json::Text(_) => "a string",
+        Json::List(_) => "an array",
+        Json::Object(_) => "an object",
     }
 }
 

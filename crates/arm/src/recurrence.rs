@@ -1,8 +1,9 @@
 //! Recurrences: from JSON to a rule and back.
 
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Problem, Rule, Schedule, Weekday};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::json::{Json, Members};
 use crate::reader::{Object, Path, Problems, integer, kind, shown};
 use crate::time;
 use crate::{ApiVersion, Dialect};
@@ -11,7 +12,7 @@ use crate::{ApiVersion, Dialect};
 /// the recurrence. Without `with_time_zone` a `timeZone` is unknown, and so ignored.
 pub fn read_rule(value: &Value, with_time_zone: bool) -> Result<Rule, Vec<Problem>> {
     let mut problems = Problems::default();
-    let rule = read(value, Path::Root, with_time_zone, &mut problems);
+    let rule = read(&value.into(), Path::Root, with_time_zone, &mut problems);
     match rule {
         Some(rule) if problems.is_empty() => Ok(rule),
         _ => Err(problems.into_vec()),
@@ -20,7 +21,7 @@ pub fn read_rule(value: &Value, with_time_zone: bool) -> Result<Rule, Vec<Proble
 
 /// Reads and judges a rule somewhere in a document. `None` only with a problem.
 pub(crate) fn read(
-    value: &Value,
+    value: &Json<'_>,
     path: Path<'_>,
     with_time_zone: bool,
     problems: &mut Problems,
@@ -77,7 +78,7 @@ fn read_list<T>(
     schedule: &Object<'_>,
     name: &str,
     problems: &mut Problems,
-    read: fn(&Value, Path<'_>, &mut Problems) -> Option<T>,
+    read: fn(&Json<'_>, Path<'_>, &mut Problems) -> Option<T>,
 ) -> Vec<T> {
     let items = schedule.items(name);
     if items.len() > LIST_LENGTH_MAX {
@@ -90,7 +91,7 @@ fn read_list<T>(
     items.filter_map(|(index, item)| read(item, Path::Item(&path, index), problems)).collect()
 }
 
-fn read_weekday(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<Weekday> {
+fn read_weekday(value: &Json<'_>, path: Path<'_>, problems: &mut Problems) -> Option<Weekday> {
     let Some(text) = value.as_str() else {
         problems.add(path, format!("must be the name of a weekday, not {}", kind(value)));
         return None;
@@ -103,7 +104,7 @@ fn read_weekday(value: &Value, path: Path<'_>, problems: &mut Problems) -> Optio
 }
 
 fn read_monthly_occurrence(
-    value: &Value,
+    value: &Json<'_>,
     path: Path<'_>,
     problems: &mut Problems,
 ) -> Option<MonthlyOccurrence> {
@@ -119,30 +120,30 @@ fn read_monthly_occurrence(
 }
 
 /// Renders a rule: names in lower case, `interval` always, everything else only if it was given.
-pub(crate) fn render(rule: &Rule, version: ApiVersion, dialect: Dialect) -> Value {
-    let mut recurrence = Map::new();
-    recurrence.insert("frequency".into(), rule.frequency.name().into());
+pub(crate) fn render(rule: &Rule, version: ApiVersion, dialect: Dialect) -> Json<'_> {
+    let mut recurrence = Members::new();
+    recurrence.insert("frequency", rule.frequency.name().into());
     if let Some(count) = rule.count {
-        recurrence.insert("count".into(), count.into());
+        recurrence.insert("count", count.into());
     }
     if let Some(end_at) = rule.end_at {
-        recurrence.insert("endTime".into(), time::instant(end_at).into());
+        recurrence.insert("endTime", time::instant(end_at).into());
     }
-    recurrence.insert("interval".into(), rule.interval.unwrap_or(1).into());
+    recurrence.insert("interval", rule.interval.unwrap_or(1).into());
     if let Some(schedule) = rule.schedule.as_ref().filter(|schedule| !schedule.is_empty()) {
-        recurrence.insert("schedule".into(), render_schedule(schedule, dialect));
+        recurrence.insert("schedule", render_schedule(schedule, dialect));
     }
     if let Some(time_zone) = rule.time_zone.as_deref().filter(|_| version.has_additions()) {
-        recurrence.insert("timeZone".into(), time_zone.into());
+        recurrence.insert("timeZone", time_zone.into());
     }
     recurrence.into()
 }
 
-fn render_schedule(schedule: &Schedule, dialect: Dialect) -> Value {
-    let mut members = Map::new();
-    let mut numbers = |name: &str, list: &[i64]| {
+fn render_schedule(schedule: &Schedule, dialect: Dialect) -> Json<'static> {
+    let mut members = Members::new();
+    let mut numbers = |name: &'static str, list: &[i64]| {
         if !list.is_empty() {
-            members.insert(name.into(), list.into());
+            members.insert(name, list.into());
         }
     };
     numbers("minutes", &schedule.minutes);
@@ -150,22 +151,22 @@ fn render_schedule(schedule: &Schedule, dialect: Dialect) -> Value {
     numbers("monthDays", &schedule.month_days);
     numbers("months", &schedule.months);
     if !schedule.week_days.is_empty() {
-        let days: Vec<Value> = schedule.week_days.iter().map(|day| weekday(*day).into()).collect();
-        members.insert("weekDays".into(), days.into());
+        let days: Vec<Json<'_>> = schedule.week_days.iter().map(|day| weekday(*day).into()).collect();
+        members.insert("weekDays", days.into());
     }
     if !schedule.monthly_occurrences.is_empty() {
         let occurrences = schedule.monthly_occurrences.iter();
-        let occurrences: Vec<Value> = occurrences.map(|one| render_monthly(*one, dialect)).collect();
-        members.insert("monthlyOccurrences".into(), occurrences.into());
+        let occurrences: Vec<Json<'_>> = occurrences.map(|one| render_monthly(*one, dialect)).collect();
+        members.insert("monthlyOccurrences", occurrences.into());
     }
     members.into()
 }
 
-fn render_monthly(one: MonthlyOccurrence, dialect: Dialect) -> Value {
-    let mut members = Map::new();
-    members.insert("day".into(), weekday(one.day).into());
+fn render_monthly(one: MonthlyOccurrence, dialect: Dialect) -> Json<'static> {
+    let mut members = Members::new();
+    members.insert("day", weekday(one.day).into());
     if let Some(occurrence) = one.occurrence {
-        members.insert(dialect.occurrence_name().into(), occurrence.into());
+        members.insert(dialect.occurrence_name(), occurrence.into());
     }
     members.into()
 }

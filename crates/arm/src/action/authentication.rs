@@ -1,8 +1,8 @@
 //! How HTTP requests authenticate themselves. Secrets are read and never rendered.
 
+use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{Action, ActionKind, Authentication, Certificate, Secret};
-use serde_json::{Map, Value};
 
 use super::Reading;
 use crate::job::JOB_BYTES_MAX;
@@ -172,28 +172,27 @@ pub(super) fn required_secret(
     secret
 }
 
-pub(super) fn render(authentication: &Authentication) -> Value {
-    let mut members = Map::new();
-    let mut insert = |name: &str, text: &str| members.insert(name.into(), text.into());
+pub(super) fn render(authentication: &Authentication) -> Json<'_> {
+    let mut members = Members::new();
     match authentication {
         Authentication::Basic { username, password: _ } => {
-            insert("username", username);
-            insert("type", "Basic");
+            members.insert("username", username.as_str().into());
+            members.insert("type", "Basic".into());
         }
         Authentication::ClientCertificate { pfx: _, password: _, certificate } => {
             let expires_at = time::instant(certificate.expires_at);
-            insert("certificateThumbprint", &certificate.thumbprint);
+            members.insert("certificateThumbprint", certificate.thumbprint.as_str().into());
             // The service wrote the first name, its published description says the second.
-            insert("certificateExpiration", &expires_at);
-            insert("certificateExpirationDate", &expires_at);
-            insert("certificateSubjectName", &certificate.subject);
-            insert("type", "ClientCertificate");
+            members.insert("certificateExpiration", expires_at.clone().into());
+            members.insert("certificateExpirationDate", expires_at.into());
+            members.insert("certificateSubjectName", certificate.subject.as_str().into());
+            members.insert("type", "ClientCertificate".into());
         }
         Authentication::ActiveDirectoryOAuth { secret: _, tenant, audience, client_id } => {
-            insert("tenant", tenant);
-            insert("audience", audience);
-            insert("clientId", client_id);
-            insert("type", "ActiveDirectoryOAuth");
+            members.insert("tenant", tenant.as_str().into());
+            members.insert("audience", audience.as_str().into());
+            members.insert("clientId", client_id.as_str().into());
+            members.insert("type", "ActiveDirectoryOAuth".into());
         }
     }
     members.into()

@@ -1,7 +1,7 @@
 //! HTTP requests.
 
+use crate::json::{Json, Members};
 use punctual_model::{ActionKind, HttpAction};
-use serde_json::{Map, Value};
 use url::Url;
 
 use super::{Reading, authentication, insert_text, texts};
@@ -98,16 +98,16 @@ fn check_headers(request: &Object<'_>, headers: &[(String, String)], problems: &
     }
 }
 
-pub(super) fn render(http: &HttpAction) -> Value {
-    let mut members = Map::new();
-    members.insert("uri".into(), http.uri.as_str().into());
-    members.insert("method".into(), http.method.as_str().into());
+pub(super) fn render(http: &HttpAction) -> Json<'_> {
+    let mut members = Members::new();
+    members.insert("uri", http.uri.as_str().into());
+    members.insert("method", http.method.as_str().into());
     if !http.headers.is_empty() {
-        members.insert("headers".into(), texts(&http.headers));
+        members.insert("headers", texts(&http.headers));
     }
     insert_text(&mut members, "body", http.body.as_deref());
     if let Some(authentication) = &http.authentication {
-        members.insert("authentication".into(), authentication::render(authentication));
+        members.insert("authentication", authentication::render(authentication));
     }
     members.into()
 }

@@ -1,9 +1,9 @@
 //! Messages for storage queues and for Service Bus.
 
+use crate::json::{Json, Members};
 use punctual_model::{
     ActionKind, BrokeredProperties, QueueMessage, ServiceBusAuthentication, ServiceBusMessage, Transport,
 };
-use serde_json::{Map, Value};
 
 use super::authentication::{required_secret, secret};
 use super::{insert_text, texts};
@@ -41,8 +41,8 @@ pub(super) fn read_queue(
     })
 }
 
-pub(super) fn render_queue(queue: &QueueMessage) -> Value {
-    let mut members = Map::new();
+pub(super) fn render_queue(queue: &QueueMessage) -> Json<'_> {
+    let mut members = Members::new();
     insert_text(&mut members, "storageAccount", Some(&queue.storage_account));
     insert_text(&mut members, "queueName", Some(&queue.queue_name));
     insert_text(&mut members, "message", Some(&queue.message));
@@ -126,8 +126,12 @@ fn read_brokered(message: &Object<'_>, problems: &mut Problems) -> Option<Broker
     })
 }
 
-pub(super) fn render_bus(bus: &ServiceBusMessage, entity_name: &str, dialect: Dialect) -> Value {
-    let mut members = Map::new();
+pub(super) fn render_bus<'a>(
+    bus: &'a ServiceBusMessage,
+    entity_name: &'static str,
+    dialect: Dialect,
+) -> Json<'a> {
+    let mut members = Members::new();
     insert_text(&mut members, entity_name, Some(&bus.entity));
     insert_text(&mut members, "namespace", Some(&bus.namespace));
     let transport = bus.transport.map(|transport| match transport {
@@ -137,20 +141,20 @@ pub(super) fn render_bus(bus: &ServiceBusMessage, entity_name: &str, dialect: Di
     });
     insert_text(&mut members, "transportType", transport);
     if let Some(authentication) = &bus.authentication {
-        members.insert("authentication".into(), render_bus_authentication(authentication));
+        members.insert("authentication", render_bus_authentication(authentication));
     }
     insert_text(&mut members, "message", Some(&bus.message));
     if let Some(brokered) = &bus.brokered {
-        members.insert("brokeredMessageProperties".into(), render_brokered(brokered, dialect));
+        members.insert("brokeredMessageProperties", render_brokered(brokered, dialect));
     }
     if !bus.custom.is_empty() {
-        members.insert("customMessageProperties".into(), texts(&bus.custom));
+        members.insert("customMessageProperties", texts(&bus.custom));
     }
     members.into()
 }
 
-fn render_bus_authentication(authentication: &ServiceBusAuthentication) -> Value {
-    let mut members = Map::new();
+fn render_bus_authentication(authentication: &ServiceBusAuthentication) -> Json<'_> {
+    let mut members = Members::new();
     insert_text(&mut members, "sasKeyName", authentication.sas_key_name.as_deref());
     let type_name = authentication
         .shared_access_key
@@ -159,9 +163,10 @@ fn render_bus_authentication(authentication: &ServiceBusAuthentication) -> Value
     members.into()
 }
 
-fn render_brokered(brokered: &BrokeredProperties, dialect: Dialect) -> Value {
-    let mut members = Map::new();
-    let mut text = |name: &str, value: &Option<String>| insert_text(&mut members, name, value.as_deref());
+fn render_brokered<'a>(brokered: &'a BrokeredProperties, dialect: Dialect) -> Json<'a> {
+    let mut members = Members::new();
+    let mut text =
+        |name: &'static str, value: &'a Option<String>| insert_text(&mut members, name, value.as_deref());
     text("contentType", &brokered.content_type);
     text("correlationId", &brokered.correlation_id);
     text("label", &brokered.label);
@@ -172,10 +177,14 @@ fn render_brokered(brokered: &BrokeredProperties, dialect: Dialect) -> Value {
     text("sessionId", &brokered.session_id);
     text("to", &brokered.to);
     text("viaPartitionKey", &brokered.via_partition_key);
-    text("scheduledEnqueueTimeUtc", &brokered.scheduled_enqueue_at.map(time::instant));
-    text("timeToLive", &brokered.time_to_live.map(|duration| dialect.duration(duration)));
+    if let Some(at) = brokered.scheduled_enqueue_at {
+        members.insert("scheduledEnqueueTimeUtc", time::instant(at).into());
+    }
+    if let Some(duration) = brokered.time_to_live {
+        members.insert("timeToLive", dialect.duration(duration).into());
+    }
     if let Some(force_persistence) = brokered.force_persistence {
-        members.insert("forcePersistence".into(), force_persistence.into());
+        members.insert("forcePersistence", force_persistence.into());
     }
     members.into()
 }

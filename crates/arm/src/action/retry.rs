@@ -1,8 +1,8 @@
 //! Retry policies.
 
+use crate::json::{Json, Members};
 use jiff::SignedDuration;
 use punctual_model::{RetryPolicy, Sku};
-use serde_json::{Map, Value};
 
 use crate::Dialect;
 use crate::reader::{Object, Problems};
@@ -51,14 +51,14 @@ fn read_policy(policy: &Object<'_>, sku: Sku, problems: &mut Problems) -> RetryP
     RetryPolicy { fixed: fixed.unwrap_or(true), interval, count }
 }
 
-pub(super) fn render(policy: &RetryPolicy, dialect: Dialect) -> Value {
-    let mut members = Map::new();
-    members.insert("retryType".into(), if policy.fixed { "fixed" } else { "none" }.into());
+pub(super) fn render(policy: &RetryPolicy, dialect: Dialect) -> Json<'static> {
+    let mut members = Members::new();
+    members.insert("retryType", if policy.fixed { "fixed" } else { "none" }.into());
     if let Some(interval) = policy.interval {
-        members.insert("retryInterval".into(), dialect.duration(interval).into());
+        members.insert("retryInterval", dialect.duration(interval).into());
     }
     if let Some(count) = policy.count {
-        members.insert("retryCount".into(), count.into());
+        members.insert("retryCount", count.into());
     }
     members.into()
 }

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use punctual_model::{Action, JobKey, JobSpec, Sku};
 use punctual_recurrence::{Rule, Start};
-use serde_json::Value;
 
 use super::render_spec;
 use crate::action::{self, Reading};
+use crate::json::{Json, Members};
 use crate::merge::{merge, move_misplaced_retry};
 use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
 use crate::{ApiError, ApiVersion, Dialect, id, recurrence};
@@ -56,17 +56,21 @@ pub fn read_patch(
     context: &JobContext,
 ) -> Result<JobSpec, ApiError> {
     let mut patch = parse(body)?;
-    if let Some(action) = patch.pointer_mut("/properties/action") {
+    let properties = patch.get_mut("properties");
+    if let Some(action) = properties.and_then(|properties| properties.get_mut("action")) {
         move_misplaced_retry(action);
     }
     if !context.version.has_additions()
-        && let Some(Value::Object(rule)) = patch.pointer_mut("/properties/recurrence")
+        && let Some(properties) = patch.get_mut("properties")
+        && let Some(Json::Object(rule)) = properties.get_mut("recurrence")
     {
         rule.remove("timeZone");
     }
     let mut properties = render_spec(existing, ApiVersion::V2026_11, Dialect::default());
-    properties.insert("state".into(), if existing.enabled { "enabled" } else { "disabled" }.into());
-    let mut document = Value::Object([("properties".to_owned(), properties.into())].into_iter().collect());
+    properties.insert("state", if existing.enabled { "enabled" } else { "disabled" }.into());
+    let mut document = Members::new();
+    document.insert("properties", properties.into());
+    let mut document = Json::from(document);
     merge(&mut document, patch);
     let secrets = Some(&existing.action);
     let spec = read(&document, key, Kept { secrets, opened: secrets, with_time_zone: true }, context)?;
@@ -75,11 +79,11 @@ pub fn read_patch(
 }
 
 /// Bytes as a JSON object that has properties: anything else is no job at all.
-fn parse(body: &[u8]) -> Result<Value, ApiError> {
+fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
     let document = parse_object(body).map_err(ApiError::malformed_job)?;
     match document.get("properties") {
-        Some(Value::Object(_)) => Ok(document),
-        None | Some(Value::Null) => Err(ApiError::malformed_job("properties is required")),
+        Some(Json::Object(_)) => Ok(document),
+        None | Some(Json::Null) => Err(ApiError::malformed_job("properties is required")),
         Some(other) => {
             Err(ApiError::malformed_job(format!("properties must be an object, not {}", kind(other))))
         }
@@ -97,7 +101,12 @@ struct Kept<'a> {
     with_time_zone: bool,
 }
 
-fn read(document: &Value, key: &JobKey, kept: Kept<'_>, context: &JobContext) -> Result<JobSpec, ApiError> {
+fn read(
+    document: &Json<'_>,
+    key: &JobKey,
+    kept: Kept<'_>,
+    context: &JobContext,
+) -> Result<JobSpec, ApiError> {
     let mut problems = Problems::default();
     let problems = &mut problems;
     let spec = Object::of(document, Path::Root, problems).and_then(|document| {
@@ -105,7 +114,7 @@ fn read(document: &Value, key: &JobKey, kept: Kept<'_>, context: &JobContext) ->
         let properties = Object::of(document.get("properties")?, document.at("properties"), problems)?;
         read_properties(&properties, kept, context, problems)
     });
-    let without_action = document.pointer("/properties/action").is_none_or(Value::is_null);
+    let without_action = document.get("properties").and_then(|it| it.get("action")).is_none_or(Json::is_null);
     let problems = std::mem::take(problems).into_vec();
     match spec {
         Some(spec) if problems.is_empty() => Ok(spec),
@@ -162,8 +171,8 @@ fn check_id(document: &Object<'_>, key: &JobKey, problems: &mut Problems) {
 }
 
 fn check_size(spec: &JobSpec) -> Result<(), ApiError> {
-    let shown = Value::Object(render_spec(spec, ApiVersion::V2026_11, Dialect::default()));
-    let bytes = shown.to_string().len() + action::secret_bytes(&spec.action);
+    let shown = Json::from(render_spec(spec, ApiVersion::V2026_11, Dialect::default()));
+    let bytes = shown.to_bytes().len() + action::secret_bytes(&spec.action);
     if bytes <= JOB_BYTES_MAX {
         return Ok(());
     }
