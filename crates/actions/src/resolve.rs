@@ -19,6 +19,9 @@ const LOOKUPS_MAX: usize = 128;
 /// How long an answer is used again. Short: the system has a cache of its own if one is wanted.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// How long an answer is used again where no new one can be had.
+const STALE: Duration = Duration::from_secs(600);
+
 /// Names remembered at once; beyond it, those that are stale are forgotten.
 const NAMES_MAX: usize = 4096;
 
@@ -54,6 +57,12 @@ impl Resolver {
             // A failure is shared with those who waited for it, and asked again by those who come later.
             let good_until = if answer.addresses.is_ok() { answer.at + FRESH } else { answer.at };
             if good_until >= asked_at {
+                return answer.addresses.clone();
+            }
+            // Names that nobody answers for must not take the others down: while all threads are busy with
+            // them, a name that was known a while ago is still taken for known.
+            let known = answer.addresses.is_ok() && answer.at + STALE >= asked_at;
+            if known && self.lookups.available_permits() == 0 {
                 return answer.addresses.clone();
             }
         }
@@ -117,6 +126,15 @@ mod tests {
         let first = resolver.resolve("localhost").await.unwrap();
         let second = resolver.resolve("localhost").await.unwrap();
         assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_known_name_is_not_kept_waiting_by_names_that_nobody_answers_for() {
+        let resolver = Resolver::new();
+        let first = resolver.resolve("localhost").await.unwrap();
+        tokio::time::advance(FRESH * 2).await;
+        let _busy = resolver.lookups.acquire_many(LOOKUPS_MAX as u32).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &resolver.resolve("localhost").await.unwrap()));
     }
 
     #[tokio::test]

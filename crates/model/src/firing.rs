@@ -70,7 +70,10 @@ impl ExecutionTag {
 
 impl fmt::Display for ExecutionTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written with every firing: a table is several times faster than sixteen formatted numbers.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect::<String>().fmt(f)
     }
 }
 

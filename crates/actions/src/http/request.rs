@@ -1,8 +1,10 @@
 //! The request as it goes over the wire: the user's headers, ours where the user has none, and the body.
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, PROXY_AUTHORIZATION, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
+use http::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, PROXY_AUTHORIZATION, USER_AGENT,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
 use jiff::Timestamp;
 use jiff::tz::Offset;
@@ -57,6 +59,9 @@ pub(crate) fn build(
     own(&USER_AGENT, &|| user_agent.clone());
     if !body.is_empty() {
         own(&CONTENT_TYPE, &|| HeaderValue::from_static("text/plain; charset=utf-8"));
+    } else if [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
+        // The client says nothing about a body that is not there, and some servers then answer 411.
+        own(&CONTENT_LENGTH, &|| HeaderValue::from_static("0"));
     }
     let uri = Uri::try_from(hop.url.as_str())
         .map_err(|error| Failure::unusable(format!("The URI can't be sent: {error}")))?;

@@ -115,6 +115,23 @@ async fn a_body_without_a_content_type_is_plain_text() {
 }
 
 #[tokio::test]
+async fn the_length_of_a_body_is_always_said_where_one_is_expected() {
+    let receiver = Receiver::start(|_| ok()).await;
+    let actions = actions();
+    for (method, length) in [
+        ("POST", Some("0")),
+        ("PUT", Some("0")),
+        ("PATCH", Some("0")),
+        ("GET", None),
+        ("DELETE", None),
+        ("HEAD", None),
+    ] {
+        assert_succeeded(&send(method, receiver.url("/")).fire(&actions).await);
+        assert_eq!(receiver.seen().pop().unwrap().header("content-length"), length, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn headers_that_frame_the_message_are_ours_to_say() {
     let receiver = Receiver::start(|_| ok()).await;
     let outcome = post(receiver.url("/"), "body")

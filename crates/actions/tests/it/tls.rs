@@ -117,3 +117,25 @@ async fn a_handshake_that_hangs_is_a_timeout() {
     let outcome = get(receiver.https("/")).fire(&crate::world::impatient()).await;
     assert!(outcome.message.contains("failed: Timeout "), "{}", outcome.message);
 }
+
+/// Runs itself once more with the variable set: a process can't safely change its own environment.
+#[tokio::test(flavor = "multi_thread")]
+async fn authorities_named_by_ssl_cert_file_are_trusted() {
+    const TARGET: &str = "PUNCTUAL_TEST_TARGET";
+    if let Some(target) = std::env::var_os(TARGET) {
+        assert_succeeded(&get(target.into_string().unwrap()).fire(&actions()).await);
+        return;
+    }
+    let authority = Authority::new();
+    let receiver = Receiver::secure(authority.server(Clients::Anonymous, &["h2"]), |_| ok()).await;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, &authority.trusting(settings()).authorities_pem).unwrap();
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "tls::authorities_named_by_ssl_cert_file_are_trusted", "--nocapture"])
+        .env("SSL_CERT_FILE", file.path())
+        .env(TARGET, receiver.https("/"))
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+    assert_eq!(receiver.seen().len(), 1);
+}
