@@ -4,6 +4,7 @@
 
 mod case;
 mod documented;
+mod edges;
 mod generated;
 mod limits;
 mod oracle;

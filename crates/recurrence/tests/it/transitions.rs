@@ -186,6 +186,16 @@ fn minutes_without_hours_walk_the_real_time_line() {
 }
 
 #[test]
+fn minutes_without_hours_walk_the_real_time_line_of_a_single_day() {
+    for transition in TRANSITIONS.iter() {
+        let day = transition.reading().date();
+        let schedule = Schedule { week_days: vec![weekday_of(day)], ..at_minute(transition) };
+        let on_that_day = |at| datetime_of(at + transition.offset_at(at)).date() == day;
+        check_walk(transition, &transition.rule(Frequency::Week, schedule), on_that_day);
+    }
+}
+
+#[test]
 fn hour_walks_the_real_time_line() {
     for transition in TRANSITIONS.iter() {
         check_walk(transition, &transition.rule(Frequency::Hour, at_minute(transition)), |_| true);
