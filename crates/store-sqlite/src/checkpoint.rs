@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -17,6 +18,8 @@ use crate::{OpenError, Synchronous, connection};
 
 /// How many pages of 4 KiB the WAL may grow by before they are copied.
 const PAGES: u32 = 4_096;
+/// How long the writer waits for readers to leave the WAL; they take microseconds, seldom more.
+const READERS: Duration = Duration::from_millis(5);
 
 /// The writer's side.
 pub(crate) struct Checkpointer {
@@ -61,20 +64,20 @@ impl Checkpointer {
 
     /// To be called between transactions.
     pub(crate) fn after_commit(&mut self, writer: &Connection) {
+        let pages = self.pages.load(Ordering::Relaxed);
         if self.copied.swap(false, Ordering::Acquire) {
-            checkpoint(writer, "RESTART");
-            // If a reader stood in the way the WAL goes on growing, and this is tried again later.
-            self.threshold = PAGES;
-            let pages = self.pages.swap(0, Ordering::Relaxed);
-            if pages > 2 * PAGES {
-                tracing::debug!(pages, "the write-ahead log was long");
+            let restarted = restart(writer);
+            // If a reader stood in the way the WAL grows a little more before this is tried again.
+            self.threshold = if restarted { PAGES } else { pages.saturating_add(PAGES / 4) };
+            if restarted {
+                self.pages.store(0, Ordering::Relaxed);
             }
-        } else if self.pages.load(Ordering::Relaxed) >= self.threshold
+        } else if pages >= self.threshold
             && let Some(wake) = &self.wake
         {
-            // If it is full, the thread is at it.
-            let _ = wake.try_send(());
+            // Not again before the thread has said that it is done.
             self.threshold = u32::MAX;
+            let _ = wake.try_send(());
         }
     }
 }
@@ -90,10 +93,25 @@ impl Drop for Checkpointer {
     }
 }
 
+/// Copies the rest and lets the WAL begin anew; false if readers are in the way, who are not waited for
+/// longer than a firing may be.
+fn restart(writer: &Connection) -> bool {
+    let restarted = writer.busy_timeout(READERS).is_ok() && checkpoint(writer, "RESTART");
+    if let Err(error) = writer.busy_timeout(connection::BUSY) {
+        tracing::warn!(%error, "could not set how long to wait for a lock");
+    }
+    restarted
+}
+
 /// A checkpoint that fails leaves everything in the WAL, where it is as safe; it is tried again.
-fn checkpoint(conn: &Connection, mode: &str) {
-    let outcome = conn.pragma(None, "wal_checkpoint", mode, |_| Ok(()));
-    if let Err(error) = outcome {
+fn checkpoint(conn: &Connection, mode: &str) -> bool {
+    let mut busy = true;
+    let outcome = conn.pragma(None, "wal_checkpoint", mode, |row| {
+        busy = row.get(0)?;
+        Ok(())
+    });
+    if let Err(error) = &outcome {
         tracing::warn!(%error, mode, "could not checkpoint the write-ahead log");
     }
+    outcome.is_ok() && !busy
 }

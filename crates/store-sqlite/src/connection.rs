@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Synchronous;
@@ -16,7 +17,7 @@ const WRITER_CACHE_KIB: i64 = 16 * 1024;
 /// A reader drops its pages whenever something was written, so that more would not help.
 const READER_CACHE_KIB: i64 = 2 * 1024;
 /// Only checkpoints and the recovery at the start are ever waited for.
-const BUSY: Duration = Duration::from_secs(2);
+pub(crate) const BUSY: Duration = Duration::from_secs(2);
 /// After a restart of the WAL its file is cut to this.
 const WAL_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// Each has its statements prepared once; there are fewer than this.
@@ -68,6 +69,8 @@ fn set_up(conn: &Connection, synchronous: Synchronous, cache_kib: i64) -> rusqli
     conn.pragma_update(None, "synchronous", synchronous)?;
     conn.pragma_update(None, "cache_size", -cache_kib)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    // Otherwise the planner looks at bound values, and every binding has the statement prepared anew.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }

@@ -11,14 +11,14 @@ mod job;
 mod settle;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use punctual_model::{Collection, CollectionKey, JobId};
-use punctual_store::claims::{Claims, TakenBack};
+use punctual_store::claims::TakenBack;
 use punctual_store::{Fence, Vault};
 use rusqlite::{Connection, params};
-use tokio::sync::watch;
 
+use crate::book::Book;
 use crate::mishap::Mishap;
 use crate::open::Last;
 use crate::query;
@@ -35,8 +35,7 @@ const KNOWN_COLLECTIONS_MAX: usize = 4_096;
 pub(crate) struct Desk {
     pub(crate) conn: Connection,
     vault: Arc<Vault>,
-    claims: Arc<Mutex<Claims>>,
-    changes: watch::Sender<u64>,
+    book: Arc<Book>,
     window: Window,
     known: HashMap<CollectionKey, Known>,
     sequence: i64,
@@ -67,18 +66,11 @@ struct Group {
 }
 
 impl Desk {
-    pub(crate) fn new(
-        conn: Connection,
-        vault: Arc<Vault>,
-        claims: Arc<Mutex<Claims>>,
-        changes: watch::Sender<u64>,
-        last: Last,
-    ) -> Self {
+    pub(crate) fn new(conn: Connection, vault: Arc<Vault>, book: Arc<Book>, last: Last) -> Self {
         Self {
             conn,
             vault,
-            claims,
-            changes,
+            book,
             window: Window::new(),
             known: HashMap::new(),
             sequence: last.sequence,
@@ -105,7 +97,7 @@ impl Desk {
 
         let group = std::mem::take(&mut self.group);
         if !group.settled.is_empty() {
-            let mut claims = lock(&self.claims);
+            let mut claims = self.book.claims();
             for (fence, due) in group.settled.into_values() {
                 claims.end(fence);
                 due.into_iter().for_each(|due| self.window.offer(due));
@@ -118,7 +110,7 @@ impl Desk {
             self.known.clear();
         }
         if group.moved || group.rescan {
-            self.wake();
+            self.book.wake();
         }
         Ok(())
     }
@@ -133,18 +125,14 @@ impl Desk {
         }
         let group = std::mem::take(&mut self.group);
         {
-            let mut claims = lock(&self.claims);
+            let mut claims = self.book.claims();
             for fence in group.claimed {
                 claims.end(fence);
             }
         }
         self.known.clear();
         self.window.reset();
-        self.wake();
-    }
-
-    fn wake(&self) {
-        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+        self.book.wake();
     }
 
     /// A collection by its key, remembered for the next edit.
@@ -174,17 +162,12 @@ impl Desk {
     fn moved(&mut self, job: JobId, old: Option<Due>, new: Option<Due>) {
         self.group.moved = true;
         old.into_iter().for_each(|due| self.window.remove(due));
-        if lock(&self.claims).take_back(job) != TakenBack::InFlight {
+        if self.book.claims().take_back(job) != TakenBack::InFlight {
             new.into_iter().for_each(|due| self.window.offer(due));
         } else if let Some((_, due)) = self.group.settled.get_mut(&job) {
             *due = new;
         }
     }
-}
-
-/// The claims are whole whenever nobody holds their lock, so a poisoned lock is as good as another.
-pub(crate) fn lock(claims: &Mutex<Claims>) -> MutexGuard<'_, Claims> {
-    claims.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A write that touches another number of rows than it must is a bug, and is not committed.

@@ -4,14 +4,13 @@ mod agenda;
 mod archive;
 mod resources;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use punctual_model::{Job, JobId, Mint};
-use punctual_store::claims::Claims;
 use punctual_store::{Vault, codec};
-use tokio::sync::watch;
 
+use crate::book::Book;
 use crate::checkpoint::Checkpointer;
 use crate::desk::{Desk, WrittenJob};
 use crate::lock::DirectoryLock;
@@ -30,8 +29,7 @@ pub struct SqliteStore {
     _lock: DirectoryLock,
     vault: Arc<Vault>,
     mint: Arc<dyn Mint>,
-    claims: Arc<Mutex<Claims>>,
-    changes: watch::Sender<u64>,
+    book: Arc<Book>,
     last_job: AtomicI64,
 }
 
@@ -44,12 +42,11 @@ impl SqliteStore {
         let readers = Readers::start(&dir, reader_count)?;
         // Fences of an earlier run must not hold in this one.
         let first_fence = u64::try_from(mint.random() >> 65).unwrap_or(0);
-        let claims = Arc::new(Mutex::new(Claims::new(first_fence)));
-        let changes = watch::Sender::new(0);
-        let desk = Desk::new(conn, vault.clone(), claims.clone(), changes.clone(), last);
+        let book = Arc::new(Book::new(first_fence));
+        let desk = Desk::new(conn, vault.clone(), book.clone(), last);
         let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
-        Ok(Self { readers, writer, _lock: lock, vault, mint, claims, changes, last_job })
+        Ok(Self { readers, writer, _lock: lock, vault, mint, book, last_job })
     }
 
     /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;

@@ -157,3 +157,62 @@ fn sweep(desk: &mut Desk) {
         desk.graves = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use punctual_model::Mint;
+    use punctual_store::{KeyRing, Vault};
+
+    use super::*;
+    use crate::book::Book;
+    use crate::{Options, Synchronous, open, query, row};
+
+    struct Fixed;
+
+    impl Mint for Fixed {
+        fn random(&self) -> u128 {
+            7
+        }
+    }
+
+    /// A writer whose file may have so many pages: what a full disk is to SQLite.
+    fn writer(dir: &std::path::Path, pages: u32) -> Writer {
+        let vault = Arc::new(Vault::new(&KeyRing::generate(&Fixed)));
+        let mut options = Options::new(dir, vault.clone(), Arc::new(Fixed));
+        options.synchronous = Synchronous::Off;
+        let mut opened = open::open(&options).unwrap();
+        opened.conn.pragma_update(None, "max_page_count", pages).unwrap();
+        let checkpointer = Checkpointer::start(dir, Synchronous::Off, &mut opened.conn).unwrap();
+        let desk = Desk::new(opened.conn, vault, Arc::new(Book::new(1)), opened.last);
+        Writer::start(desk, checkpointer).unwrap()
+    }
+
+    fn unregister(text: String) -> impl FnMut(&mut Desk) -> Result<(), Mishap> {
+        move |desk| desk.set_unregistered(&text.as_str().into(), true)
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_and_what_still_fits_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(dir.path(), 60);
+        let error = writer.call("fill it", unregister("x".repeat(1_000_000))).await.unwrap_err();
+        assert!(matches!(error, Trouble::Full { doing: "fill it" }), "{error}");
+        writer.call("write little", unregister("x".to_owned())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_to_its_caller_and_undone() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(dir.path(), 1_000);
+        let panic = |desk: &mut Desk| -> Result<(), Mishap> {
+            desk.set_unregistered(&"half".into(), true)?;
+            panic!("on purpose");
+        };
+        let error = writer.call("stumble", panic).await.unwrap_err();
+        assert!(matches!(error, Trouble::Failed { doing: "stumble", .. }), "{error}");
+        let read = |desk: &mut Desk| row::number(&desk.conn, query::unregistered, ["half"]);
+        assert_eq!(writer.call("look", read).await.unwrap(), Some(0));
+    }
+}

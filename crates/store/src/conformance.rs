@@ -84,6 +84,7 @@ macro_rules! conformance {
             a_released_claim_can_be_claimed_again
             in_flight_are_the_begun
             an_unknown_fence_holds_nothing
+            a_claim_that_nobody_waits_for_is_given_back
         }
         $crate::conformance_cases! { $make, settlement:
             a_settlement_is_recorded

@@ -7,7 +7,8 @@ use punctual_store::Fence;
 use punctual_store::claims::Claims;
 use rusqlite::{Row, params};
 
-use super::{Desk, lock};
+use super::Desk;
+use crate::book::Parcel;
 use crate::mishap::Mishap;
 use crate::query;
 use crate::row;
@@ -28,7 +29,10 @@ impl Desk {
         until: i64,
         limit: usize,
         passed_over: &HashSet<i64>,
-    ) -> Result<Vec<(Fence, JobId)>, Mishap> {
+    ) -> Result<Parcel, Mishap> {
+        if self.book.take_given_back() {
+            self.window.reset();
+        }
         let mut claimed = Vec::new();
         let mut read = 0;
         while claimed.len() < limit {
@@ -37,7 +41,7 @@ impl Desk {
                 Some(due) => {
                     self.window.remove(due);
                     let job = JobId(due.job);
-                    if let Some(fence) = lock(&self.claims).claim(job) {
+                    if let Some(fence) = self.book.claims().claim(job) {
                         self.group.claimed.push(fence);
                         claimed.push((fence, job));
                     }
@@ -52,7 +56,7 @@ impl Desk {
                 },
             }
         }
-        Ok(claimed)
+        Ok(Parcel::new(self.book.clone(), claimed))
     }
 
     /// Reads the next entries of the agenda into the window; how many there were.
@@ -62,7 +66,7 @@ impl Desk {
             return Ok(0);
         }
         let entries = self.read_due(due_at, job, until)?;
-        let claims = lock(&self.claims);
+        let claims = self.book.claims();
         for due in &entries {
             if !claims.claimed(JobId(due.job)) {
                 self.window.insert(*due);
@@ -100,7 +104,10 @@ impl Desk {
 
     /// When the earliest free entry is due. Where very many are passed over it may be said too early,
     /// never too late.
-    pub(crate) fn next_due(&self, passed_over: &HashSet<i64>) -> Result<Option<i64>, Mishap> {
+    pub(crate) fn next_due(&mut self, passed_over: &HashSet<i64>) -> Result<Option<i64>, Mishap> {
+        if self.book.take_given_back() {
+            self.window.reset();
+        }
         if let Some(due) = self.window.earliest(passed_over) {
             return Ok(Some(due.due_at));
         }
@@ -110,7 +117,7 @@ impl Desk {
         let (mut due_at, mut job) = self.window.frontier();
         for _ in 0..PEEK_MAX / CHUNK {
             let entries = self.read_due(due_at, job, i64::MAX)?;
-            let claims = lock(&self.claims);
+            let claims = self.book.claims();
             if let Some(due) = entries.iter().find(|due| free(&claims, due)) {
                 return Ok(Some(due.due_at));
             }
@@ -128,7 +135,7 @@ impl Desk {
             if self.group.settled.values().any(|(settled, _)| settled == fence) {
                 continue;
             }
-            let Some(JobId(job)) = lock(&self.claims).end(*fence) else { continue };
+            let Some(JobId(job)) = self.book.claims().end(*fence) else { continue };
             let entry = row::one(&self.conn, query::entry, [job], |row| {
                 Ok(row.get::<_, Option<i64>>(0)?.zip(Some(row.get(1)?)))
             })?;

@@ -6,7 +6,7 @@ use punctual_store::instant::to_ticks;
 use punctual_store::{Group, Refusal};
 use rusqlite::params;
 
-use super::{Desk, WrittenJob, expect_rows, lock};
+use super::{Desk, WrittenJob, expect_rows};
 use crate::mishap::Mishap;
 use crate::query;
 use crate::row;
@@ -143,7 +143,7 @@ impl Desk {
         let jobs = row::many(&self.conn, query::job_ids, [id], |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
         for (job, trace_count) in jobs {
             self.bury(job, trace_count)?;
-            lock(&self.claims).take_back(job);
+            self.book.claims().take_back(job);
         }
         self.group.rescan = true;
         expect_rows(1, self.conn.prepare_cached(query::delete_collection)?.execute([id])?)

@@ -3,7 +3,7 @@
 use punctual_model::JobId;
 use rusqlite::params;
 
-use super::{Desk, lock};
+use super::Desk;
 use crate::mishap::Mishap;
 use crate::query;
 use crate::row;
@@ -49,7 +49,7 @@ impl Desk {
         })?;
         for (job, trace_count) in &ended {
             self.bury(*job, *trace_count)?;
-            lock(&self.claims).take_back(*job);
+            self.book.claims().take_back(*job);
         }
         self.known.clear();
         Ok(ended.len())

@@ -6,8 +6,8 @@ use punctual_store::instant::to_ticks;
 use punctual_store::{Fence, Settled};
 use rusqlite::{ToSql, params};
 
+use super::Desk;
 use super::job::due;
-use super::{Desk, lock};
 use crate::mishap::Mishap;
 use crate::query;
 use crate::row;
@@ -30,7 +30,7 @@ impl Desk {
 
     fn settle_one(&mut self, decided: &Decided) -> Result<Settled, Mishap> {
         let Decided { fence, revision, standing, records, skips } = decided;
-        let Some(job) = lock(&self.claims).job(*fence) else { return Ok(Settled::Lost) };
+        let Some(job) = self.book.claims().job(*fence) else { return Ok(Settled::Lost) };
         if self.group.settled.contains_key(&job) {
             return Ok(Settled::Lost);
         }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::SqliteStore;
-use crate::desk::{Decided, lock};
+use crate::desk::Decided;
 use crate::mishap::Mishap;
 use crate::standing::{Standing, hash};
 use crate::{query, row};
@@ -24,28 +24,22 @@ impl Agenda for SqliteStore {
         let passed_over = ask.passed_over.iter().map(|target| hash(target)).collect();
         let choose =
             self.writer.call("claim what is due", move |desk| desk.claim(until, limit, &passed_over));
-        let chosen = choose.await?;
+        let parcel = choose.await?;
+        let chosen = parcel.chosen().to_vec();
         if chosen.is_empty() {
             return Ok(Vec::new());
         }
-        let fences: Vec<Fence> = chosen.iter().map(|(fence, _)| *fence).collect();
         let vault = self.vault.clone();
         let load = self.readers.call("load what was claimed", move |conn| Ok(load(conn, &chosen, &vault)));
-        match load.await {
-            Ok(mut claims) => {
-                let held = lock(&self.claims);
-                claims.retain(|claim| held.job(claim.fence).is_some());
-                Ok(claims)
-            }
-            Err(trouble) => {
-                self.release(&fences).await?;
-                Err(trouble)
-            }
-        }
+        let mut claims = load.await?;
+        let held = self.book.claims();
+        claims.retain(|claim| held.job(claim.fence).is_some());
+        parcel.deliver();
+        Ok(claims)
     }
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
-        let mut claims = lock(&self.claims);
+        let mut claims = self.book.claims();
         Ok(fences.iter().map(|fence| claims.begin(*fence)).collect())
     }
 
@@ -66,12 +60,12 @@ impl Agenda for SqliteStore {
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        let claims = lock(&self.claims);
+        let claims = self.book.claims();
         Ok(jobs.iter().copied().filter(|job| claims.in_flight(*job)).collect())
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.book.changes()
     }
 }
 

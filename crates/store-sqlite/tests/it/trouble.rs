@@ -58,12 +58,10 @@ async fn a_write_that_fails_does_not_fail_its_neighbours() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_passes() {
+async fn a_locked_file_is_told_as_busy_and_passes() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::new(Arc::new(open(dir.path())));
     let collection = world.collection("c").await;
-    // A limit on the file's pages is what a full disk looks like to SQLite, but only the connection
-    // that has it set sees it; so the writer is stopped by the one thing that another can do: a lock.
     let other = Connection::open(dir.path().join("punctual.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let busy = world.put_job(a_job(collection.key.job("j"), None), &collection).await.unwrap_err();

@@ -3,11 +3,12 @@
 #![expect(missing_docs, reason = "the names are the claims")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use punctual_model::{CollectionState, Entry, RecordStatus};
 
 use super::world::{MANY, World, at, names, settlement};
-use crate::{CollectionWrite, Fence, Settled, Store};
+use crate::{ClaimAsk, CollectionWrite, Fence, Settled, Store};
 
 pub async fn a_claimed_job_is_not_claimed_again(store: Arc<dyn Store>) {
     let world = World::new(store);
@@ -136,4 +137,30 @@ pub async fn an_unknown_fence_holds_nothing(store: Arc<dyn Store>) {
     assert!(matches!(world.settle(settlement(&claim, RecordStatus::Failed, None)).await, Settled::Lost));
     assert_eq!(world.read(&job.key).await, job);
     assert_eq!(world.store.begin(&[fence]).await.unwrap(), [true]);
+}
+
+pub async fn a_claim_that_nobody_waits_for_is_given_back(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    for number in 0..20 {
+        world.job(&collection, &format!("j{number}"), at(number)).await;
+    }
+    let ask = ClaimAsk { until: at(99), limit: 3, passed_over: Vec::new() };
+    for _ in 0..20 {
+        if let Ok(claims) = tokio::time::timeout(Duration::ZERO, world.store.claim(&ask)).await {
+            let fences: Vec<_> = claims.unwrap().iter().map(|claim| claim.fence).collect();
+            world.store.release(&fences).await.unwrap();
+        }
+    }
+    let mut claimed = 0;
+    let all = async {
+        while claimed < 20 {
+            claimed += world.claim(at(99), MANY).await.len();
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(Duration::from_secs(10), all).await.is_ok(),
+        "only {claimed} were free again"
+    );
 }
