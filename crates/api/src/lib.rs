@@ -29,3 +29,8 @@ pub use state::{ApiState, Settings};
 pub fn router(state: Arc<ApiState>) -> Router {
     Router::new().fallback(route::serve).with_state(state)
 }
+
+/// Health alone, for a process that only runs jobs.
+pub fn health_router(state: Arc<ApiState>) -> Router {
+    Router::new().fallback(route::serve_health).with_state(state)
+}

@@ -53,6 +53,22 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
 }
 
+/// Answers a request to a process that serves nothing but health.
+pub(crate) async fn serve_health(
+    State(state): State<Arc<ApiState>>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let (method, path) = (request.method(), request.uri().path());
+    let answer = match (method.as_str(), place(path)) {
+        ("GET" | "HEAD", Some(Place::Root)) => health::welcome(),
+        ("GET" | "HEAD", Some(Place::Health)) => health::live(),
+        ("GET" | "HEAD", Some(Place::Ready)) => health::ready(&state).await,
+        _ => Err(ApiError::no_operation(path)),
+    };
+    let ids = crate::answer::Ids::new(&state);
+    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, method)
+}
+
 async fn dispatch(
     state: &ApiState,
     call: &Call<'_>,

@@ -44,4 +44,8 @@ impl Clock for VirtualClock {
         let elapsed = SignedDuration::try_from_secs_f64(elapsed).unwrap_or(SignedDuration::MAX);
         whole_ticks(self.start_at.saturating_add(elapsed).unwrap_or(Timestamp::MAX))
     }
+
+    fn speed(&self) -> f64 {
+        self.speed
+    }
 }

@@ -24,6 +24,9 @@ pub(crate) struct Config {
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
     pub(crate) api: Api,
+    pub(crate) runner: RunnerConfig,
+    pub(crate) actions: ActionsConfig,
+    pub(crate) history: History,
     pub(crate) log: Log,
 }
 
@@ -79,6 +82,30 @@ pub(crate) struct ClockConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Api {
     pub(crate) locations: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunnerConfig {
+    pub(crate) slots: usize,
+    pub(crate) slots_per_target: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ActionsConfig {
+    pub(crate) oauth_authority: String,
+    pub(crate) storage_queue_endpoint: String,
+    pub(crate) egress_allow: Vec<String>,
+    pub(crate) egress_deny: Vec<String>,
+    pub(crate) ca_file: PathBuf,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct History {
+    pub(crate) retention_days: i64,
+    pub(crate) records_per_job_max: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -1,5 +1,6 @@
 //! `punctual serve`: the server.
 
+mod fire;
 mod keys;
 mod log;
 mod stop;
@@ -20,7 +21,7 @@ use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
 use crate::clock::{RealClock, VirtualClock, real_now};
-use crate::config::{self, Config, Override, TlsMode};
+use crate::config::{self, Config, Override, Role, TlsMode};
 use crate::exit::{Exit, WrongUsage};
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
@@ -41,6 +42,10 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
     let opened = SqliteStore::open(StoreOptions::new(&config.data.dir, vault, Arc::clone(&mint)));
     let store: Arc<dyn Store> = Arc::new(opened.context("could not open the store")?);
     let tls = tls::load(&config)?;
+    let running = match config.server.role {
+        Role::Api => None,
+        Role::All | Role::Runner => Some(fire::start(&config, &store, &clock, &mint)?),
+    };
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
@@ -55,7 +60,12 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
         .map_err(|error| WrongUsage(format!("could not listen on {listen}: {error}")))?;
     listener.set_nonblocking(true).context("could not set up the listener")?;
     let bound = listener.local_addr().context("could not ask where the listener is")?;
-    let app = punctual_api::router(Arc::new(state)).into_make_service();
+    let state = Arc::new(state);
+    let app = match config.server.role {
+        Role::All | Role::Api => punctual_api::router(state),
+        Role::Runner => punctual_api::health_router(state),
+    };
+    let app = app.into_make_service();
 
     let handle = Handle::new();
     let stopping =
@@ -72,8 +82,11 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
             server.handle(handle).serve(app).await
         }
     };
-    served.context("the server failed")?;
     stopping.abort();
+    if let Some(running) = running {
+        running.stop().await;
+    }
+    served.context("the server failed")?;
     tracing::info!("stopped");
     Ok(Exit::Fine)
 }

@@ -6,6 +6,11 @@ use jiff::Timestamp;
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
+
+    /// How many seconds it goes in a real one.
+    fn speed(&self) -> f64 {
+        1.0
+    }
 }
 
 /// Makes what must not repeat.

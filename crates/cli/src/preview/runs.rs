@@ -29,7 +29,7 @@ pub(super) enum End {
     /// As many were asked for; there are more.
     Cut,
     Count(u32),
-    EndTime(Timestamp),
+    AtTime(Timestamp),
     /// The job runs once.
     Once,
     /// Nothing more up to the year 9999.
@@ -54,7 +54,7 @@ impl Runs {
             (None, false) => End::Once,
             (Some(rule), false) => match (timetable.count(), rule.end_at) {
                 (Some(count), _) if instants.len() == count as usize => End::Count(count),
-                (_, Some(end_at)) => End::EndTime(end_at),
+                (_, Some(end_at)) => End::AtTime(end_at),
                 (_, None) => End::Never,
             },
         };
@@ -85,7 +85,7 @@ impl Runs {
         let end = match self.end {
             End::Cut => Value::Null,
             End::Count(_) => "count".into(),
-            End::EndTime(_) => "endTime".into(),
+            End::AtTime(_) => "endTime".into(),
             End::Once => "once".into(),
             End::Never => "never".into(),
         };

@@ -41,10 +41,10 @@ pub(super) fn print(runs: &Runs, output: &mut dyn Write) -> io::Result<()> {
         End::Cut => writeln!(output, "and so on"),
         End::Count(1) => writeln!(output, "then it has run once and ends"),
         End::Count(count) => writeln!(output, "then it has run {count} times and ends"),
-        End::EndTime(end_at) if runs.runs.is_empty() => {
+        End::AtTime(end_at) if runs.runs.is_empty() => {
             writeln!(output, "It never runs: nothing is due until its end time {}", time::instant(end_at))
         }
-        End::EndTime(end_at) => writeln!(output, "then its end time {} is past", time::instant(end_at)),
+        End::AtTime(end_at) => writeln!(output, "then its end time {} is past", time::instant(end_at)),
         End::Once => writeln!(output, "then it ends"),
         End::Never if runs.runs.is_empty() => {
             writeln!(output, "It never runs: no instant up to the year 9999 fits the schedule")

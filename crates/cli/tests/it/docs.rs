@@ -58,7 +58,7 @@ fn documents() -> Vec<PathBuf> {
 fn commands_in_the_documentation_print_what_it_says() {
     let mut count = 0;
     let bin = Path::new(env!("CARGO_BIN_EXE_punctual")).parent().unwrap();
-    let path = std::env::var("PATH").unwrap();
+    let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
     for example in documents().iter().flat_map(|file| examples(file)) {
         let output = Command::new("bash")
             .args(["-c", &example.command])

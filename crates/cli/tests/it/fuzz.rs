@@ -98,7 +98,7 @@ fn try_out(document: &str) -> bool {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the length of a fuzzing run is real time")]
 fn fuzzed_jobs_never_panic_and_answer_in_order() {
-    let seconds = std::env::var("PUNCTUAL_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let seconds = std::env::var_os("PUNCTUAL_FUZZ_SECONDS").and_then(|text| text.to_str()?.parse().ok());
     let seeds: Vec<&str> = include_str!("../../../recurrence/vectors/recurrence_utc.jsonl")
         .lines()
         .chain(include_str!("../../../recurrence/vectors/recurrence_zones.jsonl").lines())

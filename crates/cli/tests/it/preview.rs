@@ -190,7 +190,8 @@ fn a_batch_answers_each_line_while_the_writer_waits() {
 fn an_endless_line_is_refused_and_passed_over() {
     let mut input = String::from(r#"{"now": ""#);
     input.push_str(&"9".repeat(3 << 20));
-    writeln!(input, "\"}}\n{}", r#"{"now": "2026-11-15", "count": 1, "properties": {}}"#).unwrap();
+    let job = r#"{"now": "2026-11-15", "count": 1, "properties": {}}"#;
+    writeln!(input, "\"}}\n{job}").unwrap();
     let answers = stdout(&["preview", "--jsonl"], &input);
     let answers: Vec<&str> = answers.lines().collect();
     assert!(answers[0].contains("the line is longer than"), "{answers:?}");

@@ -1,0 +1,89 @@
+//! Starting the runner with the actions that it fires.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use ipnet::IpNet;
+use jiff::SignedDuration;
+use punctual_actions::{Actions, Egress, Settings as ActionSettings};
+use punctual_model::{Clock, Firing, Mint, Outcome};
+use punctual_runner::{Dispatcher, Runner, Running, Settings};
+use punctual_store::Store;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::config::{ActionsConfig, Config};
+use crate::exit::WrongUsage;
+
+/// The actions, as what the runner fires.
+struct Firer(Actions);
+
+#[async_trait]
+impl Dispatcher for Firer {
+    async fn fire(&self, firing: &Firing) -> Outcome {
+        self.0.fire(firing).await
+    }
+}
+
+pub(super) fn start(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    mint: &Arc<dyn Mint>,
+) -> anyhow::Result<Running> {
+    allow_many_connections();
+    let actions =
+        Actions::new(action_settings(&config.actions)?).map_err(|error| WrongUsage(error.to_string()))?;
+    let settings = Settings {
+        slots: config.runner.slots.max(1),
+        slots_per_target: config.runner.slots_per_target.max(1),
+        grace: Duration::from_secs(config.server.stop_grace_seconds),
+        retention: SignedDuration::from_hours(config.history.retention_days.max(1).saturating_mul(24)),
+        records_per_job_max: config.history.records_per_job_max,
+        ..Settings::default()
+    };
+    let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));
+    Runner::new(store, Arc::new(Firer(actions)), clock, mint, settings)
+        .start()
+        .context("could not start the runner")
+}
+
+fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage> {
+    let mut settings = ActionSettings {
+        egress: Egress::new(
+            &networks("egress_allow", &config.egress_allow)?,
+            &networks("egress_deny", &config.egress_deny)?,
+        ),
+        oauth_authority: config.oauth_authority.clone(),
+        storage_queue_endpoint: config.storage_queue_endpoint.clone(),
+        ..ActionSettings::default()
+    };
+    if !config.ca_file.as_os_str().is_empty() {
+        settings.authorities_pem = std::fs::read(&config.ca_file).map_err(|error| {
+            WrongUsage(format!("actions.ca_file: could not read {}: {error}", config.ca_file.display()))
+        })?;
+    }
+    Ok(settings)
+}
+
+/// Networks, or single addresses.
+fn networks(name: &str, list: &[String]) -> Result<Vec<IpNet>, WrongUsage> {
+    let read = |text: &String| {
+        let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        network.ok_or_else(|| {
+            WrongUsage(format!("actions.{name}: '{text}' is not a network such as 10.0.0.0/8"))
+        })
+    };
+    list.iter().map(read).collect()
+}
+
+/// Each attempt under way needs a file descriptor, and the usual soft limit is 1024: take what we may.
+fn allow_many_connections() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    {
+        tracing::warn!(%error, "could not raise the number of open files");
+    }
+}

@@ -1,0 +1,46 @@
+//! Lets go of what is old, in small pieces, so that it never delays a firing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_store::Trouble;
+use tokio::sync::watch;
+
+use crate::runner::Parts;
+
+/// How often there is a look.
+const PERIOD: Duration = Duration::from_secs(60);
+
+/// How much goes at once.
+const PIECE: usize = 500;
+
+/// The pause between two pieces.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Keeps house until it is told to stop.
+pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let pause = match clean(&parts).await {
+            Ok(true) => BREATH,
+            Ok(false) => PERIOD,
+            Err(trouble) => {
+                tracing::warn!(error = %trouble, "could not let go of old history; trying again later");
+                PERIOD
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = stop.changed() => {}
+        }
+    }
+}
+
+/// One piece of each kind; whether there may be more.
+pub(crate) async fn clean(parts: &Parts) -> Result<bool, Trouble> {
+    let Ok(before) = parts.clock.now().checked_sub(parts.settings.retention) else { return Ok(false) };
+    let pruned = parts.store.prune(before, PIECE).await?;
+    let purged = parts.store.purge(before, PIECE).await?;
+    let keep = parts.settings.records_per_job_max;
+    let capped = if keep > 0 { parts.store.prune_to(keep, PIECE).await? } else { 0 };
+    Ok([pruned, purged, capped].into_iter().any(|count| count >= PIECE))
+}

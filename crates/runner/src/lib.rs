@@ -1,0 +1,39 @@
+//! The runner: claim -> fire -> settle -> record.
+//!
+//! ```text
+//!              ┌──────────────────── slots ────────────────────┐
+//!   agenda ──claim──> held by the timer ──due──> fire ──> recorder ──settle in batches──> store
+//!     ^                                                                                     │
+//!     └─────────────────────────── woken by changes ────────────────────────────────────────┘
+//! ```
+//!
+//! - *Claim*: entries due within a look-ahead of about a second, at most as many as there are slots. A
+//!   target that has all the attempts under way that it may have is passed over, so that it starves
+//!   nobody.
+//! - *Hold*: a thread of its own holds each claim until its exact time, so that firing is a timer and not
+//!   a poll. Waits are bounded and checked against the clock, so that a clock that jumps can't make
+//!   anything early, and stalls nothing for long.
+//! - *Fire*: the claim is confirmed right before, so that an edit that was acknowledged holds.
+//! - *Settle*: decided by `punctual_model::decide::settle`, written in batches, decided again where the job
+//!   was edited meanwhile.
+//!
+//! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. [`Runner::tick`] runs
+//! the same steps one after another, for tests and simulations.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod attempt;
+mod claimer;
+mod dispatcher;
+mod housekeeping;
+mod recorder;
+mod runner;
+mod settings;
+mod slots;
+mod tick;
+mod timer;
+
+pub use dispatcher::Dispatcher;
+pub use runner::{Runner, Running};
+pub use settings::Settings;
+pub use tick::Report;
