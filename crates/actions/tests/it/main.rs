@@ -4,6 +4,7 @@
 
 mod answer;
 mod authentication;
+mod azurite;
 mod certificate;
 mod client_certificate;
 mod connection;
