@@ -50,7 +50,11 @@ impl WholeHours {
 fn walk(zone: &Zone, mut from: i64, next: impl Fn(i64) -> Option<i64>) -> Option<i64> {
     loop {
         let offset = zone.offset_at(from);
-        let local = next(from + offset)?;
+        let Some(local) = next(from + offset) else {
+            // Clocks set back soon may show a chosen time of today once more.
+            from = zone.change_after(from).filter(|change| change - from <= QUIET_SECONDS)?;
+            continue;
+        };
         let found = local - offset;
         if found - from <= QUIET_SECONDS && zone.offset_at(found) == offset {
             return Some(found);
@@ -58,7 +62,9 @@ fn walk(zone: &Zone, mut from: i64, next: impl Fn(i64) -> Option<i64>) -> Option
         match zone.change_after(from) {
             Some(change) if change <= found => {
                 // Whatever the clocks will show then, the wall time can't come sooner than this.
-                from = change.max(local - OFFSET_SECONDS_MAX);
+                // But a change soon may set the clocks back to a chosen time before `from`.
+                let soon = change - from <= QUIET_SECONDS;
+                from = if soon { change } else { change.max(local - OFFSET_SECONDS_MAX) };
             }
             Some(_) | None => return Some(found),
         }
@@ -157,6 +163,8 @@ impl GridWalk {
                     }
                     from = change;
                 }
+                // The months see to it that nothing can be here; that proves nothing either way.
+                Stretch::Closed(change) => from = change,
                 Stretch::Ended(change) => {
                     barren_count = 0;
                     from = change;
@@ -182,7 +190,7 @@ impl GridWalk {
             if found - from > QUIET_SECONDS || self.zone.offset_at(found) != offset {
                 let end = *change.get_or_insert_with(|| self.zone.change_after(from).unwrap_or(i64::MAX));
                 if found >= end {
-                    return Stretch::Ended(end);
+                    return if leap == 0 { Stretch::Closed(end) } else { Stretch::Ended(end) };
                 }
             }
             let into_step = (found - self.base).rem_euclid(self.step);
@@ -234,6 +242,8 @@ enum Stretch {
     Found(i64),
     /// No hit before this change of the clocks.
     Ended(i64),
+    /// No hit before this change of the clocks, because the sets allow no instant before it.
+    Closed(i64),
     /// No hit is possible while the clocks show this offset.
     Barren,
 }

@@ -31,15 +31,17 @@ impl WallTimes {
     /// The first occurrence at or after a second.
     pub(super) fn at_or_after(&self, from: i64) -> Option<i64> {
         let offset = self.zone.offset_at(from);
-        let wall = self.wall_at_or_after(from + offset)?;
+        let wall = self.wall_at_or_after(from + offset);
         if matches!(self.zone, Zone::Utc) {
-            return Some(wall);
+            return wall;
         }
-        let found = self.zone.resolve(wall);
         // Wall time and real time run in parallel between `from` and the wall time found, and no gap
         // shortly before `from` can have moved an earlier wall time behind it.
-        if found.plain_offset == Some(offset) && self.zone.offset_at(from - QUIET_SECONDS) == offset {
-            return Some(found.at);
+        if self.zone.offset_at(from - QUIET_SECONDS) == offset {
+            let found = self.zone.resolve(wall?);
+            if found.plain_offset == Some(offset) {
+                return Some(found.at);
+            }
         }
         self.search_near_change(from, from + offset)
     }
