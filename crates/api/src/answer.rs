@@ -7,31 +7,31 @@ use jiff::tz::Offset;
 use punctual_arm::ApiError;
 use punctual_model::guid;
 use punctual_store::Trouble;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::state::ApiState;
 
 /// An answer before its headers.
 pub(crate) struct Answer {
     status: StatusCode,
-    body: Option<String>,
+    body: Option<Vec<u8>>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Answer {
     /// 200 with a body.
-    pub(crate) fn ok(body: &Value) -> Result<Self, ApiError> {
+    pub(crate) fn ok(body: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::with(StatusCode::OK, body))
     }
 
     /// 201 with a body.
-    pub(crate) fn created(body: &Value) -> Result<Self, ApiError> {
+    pub(crate) fn created(body: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::with(StatusCode::CREATED, body))
     }
 
     /// 200 with a body that is text already.
     pub(crate) fn text(body: &str) -> Result<Self, ApiError> {
-        Ok(Self { status: StatusCode::OK, body: Some(body.to_owned()), headers: Vec::new() })
+        Ok(Self { status: StatusCode::OK, body: Some(body.as_bytes().to_vec()), headers: Vec::new() })
     }
 
     /// A status without a body. The clients take no 204 where they expect 200.
@@ -61,8 +61,9 @@ impl Answer {
         }
     }
 
-    fn with(status: StatusCode, body: &Value) -> Self {
-        Self { status, body: Some(body.to_string()), headers: Vec::new() }
+    fn with(status: StatusCode, body: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(body).expect("answers are made of texts, numbers and lists of them");
+        Self { status, body: Some(body), headers: Vec::new() }
     }
 
     pub(crate) fn into_response(self, ids: &Ids, method: &Method) -> Response<Body> {

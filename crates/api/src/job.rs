@@ -8,6 +8,7 @@ mod list;
 mod occurrences;
 mod patch;
 mod put;
+mod reading;
 mod run;
 
 pub(crate) use delete::delete;
@@ -19,9 +20,8 @@ pub(crate) use patch::patch;
 pub(crate) use put::put;
 pub(crate) use run::run;
 
-use punctual_arm::{ApiError, ApiVersion, Dialect, job};
+use punctual_arm::{ApiError, ApiVersion, Dialect, Json, job};
 use punctual_model::{Collection, Job, JobKey, decide};
-use serde_json::Value;
 
 use crate::answer::trouble;
 use crate::state::ApiState;
@@ -38,6 +38,6 @@ async fn find(state: &ApiState, key: &JobKey) -> Result<(Collection, Job), ApiEr
     Ok((collection, job.ok_or_else(|| ApiError::job_not_found(key))?))
 }
 
-fn render(job: &Job, collection: &Collection, version: ApiVersion, dialect: Dialect) -> Value {
-    job::render(job, decide::next_execution_at(job, collection.enabled()), version, dialect)
+fn render<'a>(job: &'a Job, collection: &Collection, version: ApiVersion, dialect: Dialect) -> Json<'a> {
+    job::answer(job, decide::next_execution_at(job, collection.enabled()), version, dialect)
 }

@@ -10,5 +10,5 @@ use crate::state::ApiState;
 
 pub(crate) async fn get(state: &ApiState, call: &Call<'_>, key: &CollectionKey) -> Result<Answer, ApiError> {
     let version = call.version()?;
-    Answer::ok(&collection::render(&find(state, key).await?, version))
+    Answer::ok(&collection::answer(&find(state, key).await?, version))
 }

@@ -28,6 +28,6 @@ pub(crate) async fn list(
         let token = CollectionsPage::token(&last.key.group.name, &last.key.name);
         call.next_link(state, "$skiptoken", &token)
     });
-    let values = found.iter().map(|one| collection::render(one, version)).collect();
-    Answer::ok(&page::render(values, next))
+    let values = found.iter().map(|one| collection::answer(one, version)).collect();
+    Answer::ok(&page::answer(values, next))
 }

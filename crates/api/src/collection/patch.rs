@@ -24,5 +24,5 @@ pub(crate) async fn patch(
         let wanted = collection::read_patch(&body, &existing, &context)?;
         write_collection(state, change(state, Some(&existing), wanted, now).await?).await
     });
-    Answer::ok(&collection::render(&written.await?, version))
+    Answer::ok(&collection::answer(&written.await?, version))
 }

@@ -25,5 +25,5 @@ pub(crate) async fn put(
         let wanted = collection::read_put(&body, key, existing.as_ref(), &context)?;
         write_collection(state, change(state, existing.as_ref(), wanted, now).await?).await
     });
-    Answer::created(&collection::render(&written.await?, version))
+    Answer::created(&collection::answer(&written.await?, version))
 }

@@ -14,7 +14,7 @@ pub(crate) async fn history(state: &ApiState, call: &Call<'_>, key: &JobKey) -> 
     let page = HistoryPage::read(&call.query)?;
     let (_, job) = find(state, key).await?;
     if page.empty {
-        return Answer::ok(&page::render(Vec::new(), None));
+        return Answer::ok(&page::answer(Vec::new(), None));
     }
     let after = page.after.map(|(started_at, sequence)| HistoryCursor { started_at, sequence });
     // One more than is shown says whether there is more.
@@ -28,6 +28,6 @@ pub(crate) async fn history(state: &ApiState, call: &Call<'_>, key: &JobKey) -> 
         let token = HistoryPage::token(last.record.started_at, last.sequence);
         call.next_link(state, "$skiptoken", &token)
     });
-    let values = records.iter().map(|stored| arm_history::render(&job.key, &stored.record, stored.sequence));
-    Answer::ok(&page::render(values.collect(), next))
+    let values = records.iter().map(|stored| arm_history::answer(&job.key, &stored.record, stored.sequence));
+    Answer::ok(&page::answer(values.collect(), next))
 }

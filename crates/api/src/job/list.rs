@@ -15,7 +15,7 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey)
     let collection = state.store.collection(key).await.map_err(|error| trouble(&error))?;
     let collection = collection.ok_or_else(|| ApiError::collection_not_found(key))?;
     if page.empty {
-        return Answer::ok(&page::render(Vec::new(), None));
+        return Answer::ok(&page::answer(Vec::new(), None));
     }
     // One more than is shown says whether there is more.
     let ask = JobsAsk { state: page.state, skip: page.skip, limit: page.limit + 1 };
@@ -25,5 +25,5 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey)
     let next = more.then(|| call.next_link(state, "$skip", &(page.skip + page.limit).to_string()));
     let dialect = call.dialect(true);
     let values = jobs.iter().map(|job| render(job, &collection, version, dialect)).collect();
-    Answer::ok(&page::render(values, next))
+    Answer::ok(&page::answer(values, next))
 }

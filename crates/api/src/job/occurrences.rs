@@ -43,6 +43,6 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
     let last = rows.last().filter(|_| more);
     let next = last.map(|last| call.next_link(state, "$skiptoken", &OccurrencesPage::token(last.due_at)));
     let dialect = call.dialect(true);
-    let values = rows.iter().map(|row| occurrence::render(row, dialect)).collect();
-    Answer::ok(&page::render(values, next))
+    let values = rows.iter().map(|row| occurrence::answer(row, dialect)).collect();
+    Answer::ok(&page::answer(values, next))
 }

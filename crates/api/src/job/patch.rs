@@ -4,7 +4,7 @@ use punctual_arm::{ApiError, JobContext, job, quota};
 use punctual_model::JobKey;
 use punctual_model::decide::{self, Placement};
 
-use super::{find, render};
+use super::{find, reading, render};
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
@@ -26,7 +26,8 @@ pub(crate) async fn patch(
         }
         let now = state.now();
         let context = JobContext { version, sku: collection.sku, now };
-        let spec = job::read_patch(&body, key, &existing.spec, &context)?;
+        let (bytes, name, old) = (body.clone(), key.clone(), existing.spec.clone());
+        let spec = reading::read(&body, move || job::read_patch(&bytes, &name, &old, &context)).await?;
         quota::check_job(&spec, &collection, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let written = write_job(state, decide::edit(spec, &existing, placement), &collection).await?;

@@ -4,7 +4,7 @@ use punctual_arm::{ApiError, JobContext, id, job, quota};
 use punctual_model::JobKey;
 use punctual_model::decide::{self, Placement};
 
-use super::{read, render};
+use super::{read, reading, render};
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
@@ -27,7 +27,8 @@ pub(crate) async fn put(
         }
         let now = state.now();
         let context = JobContext { version, sku: collection.sku, now };
-        let spec = job::read_put(&body, key, existing.as_ref().map(|job| &job.spec), &context)?;
+        let (bytes, name, old) = (body.clone(), key.clone(), existing.as_ref().map(|job| job.spec.clone()));
+        let spec = reading::read(&body, move || job::read_put(&bytes, &name, old.as_ref(), &context)).await?;
         quota::check_job(&spec, &collection, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let job = decide::place(spec, key, existing.as_ref(), placement);
