@@ -8,6 +8,10 @@
 //! | 7.x | `azsdk-python-mgmt-scheduler/` | ISO 8601 only |
 //! | 1.x, 2.x | `azure-mgmt-scheduler/` | TimeSpans, but in `jobs.list` ISO 8601 only |
 //!
+//! The older one has a quirk besides: it takes the days of a TimeSpan for months of 30 days, and writes
+//! them so. What it reads in a list it must read as it reads a single job, or a job that is listed and
+//! put back would have its interval times 30.
+//!
 //! Both read `Occurrence` and nothing else, and would lose it when they read, modify and write.
 
 use jiff::SignedDuration;
@@ -17,9 +21,21 @@ use crate::time;
 /// How an answer is spelt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
-    iso_durations: bool,
+    durations: Durations,
     capital_occurrence: bool,
 }
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Durations {
+    #[default]
+    TimeSpan,
+    Iso,
+    /// ISO 8601 of what the older Python client makes of a TimeSpan.
+    IsoOfMonths,
+}
+
+/// How many days the older Python client takes for one.
+const DAYS_PER_MONTH: i64 = 30;
 
 impl Dialect {
     /// The dialect of a client, for an answer that is one resource or a list.
@@ -29,16 +45,25 @@ impl Dialect {
         let Some(user_agent) = user_agent else { return Self::default() };
         let user_agent = user_agent.to_ascii_lowercase();
         if user_agent.contains("azsdk-python-mgmt-scheduler/") {
-            Self { iso_durations: true, capital_occurrence: true }
+            Self { durations: Durations::Iso, capital_occurrence: true }
         } else if user_agent.contains("azure-mgmt-scheduler/") {
-            Self { iso_durations: list, capital_occurrence: true }
+            let durations = if list { Durations::IsoOfMonths } else { Durations::TimeSpan };
+            Self { durations, capital_occurrence: true }
         } else {
             Self::default()
         }
     }
 
     pub(crate) fn duration(self, duration: SignedDuration) -> String {
-        if self.iso_durations { time::iso_duration(duration) } else { time::time_span(duration) }
+        match self.durations {
+            Durations::TimeSpan => time::time_span(duration),
+            Durations::Iso => time::iso_duration(duration),
+            Durations::IsoOfMonths => {
+                let days = duration.as_hours() / 24;
+                let surplus_days = days - days / DAYS_PER_MONTH;
+                time::iso_duration(duration - SignedDuration::from_hours(24 * surplus_days))
+            }
+        }
     }
 
     pub(crate) fn occurrence_name(self) -> &'static str {
@@ -73,5 +98,14 @@ mod tests {
             check(other, false, "00:01:00", "occurrence");
             check(other, true, "00:01:00", "occurrence");
         }
+    }
+    #[test]
+    fn the_older_python_client_reads_days_in_lists_as_it_reads_them_alone() {
+        let list = Dialect::of(Some("azure-mgmt-scheduler/2.0.0"), true);
+        let check = |duration, expected: &str| assert_eq!(list.duration(duration), expected);
+        check(SignedDuration::from_hours(23), "PT23H");
+        check(SignedDuration::from_hours(60 * 24) + SignedDuration::from_mins(5), "P2DT5M");
+        // Its own reader loses what is not a multiple of 30 days, too.
+        check(SignedDuration::from_hours(45 * 24), "P1D");
     }
 }
