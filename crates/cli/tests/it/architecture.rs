@@ -18,6 +18,8 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         ("actions", vec!["model", "pfx"]),
         ("runner", vec!["model", "recurrence", "store"]),
         ("api", vec!["arm", "model", "recurrence", "store"]),
+        // Measures; dev only.
+        ("bench", vec![]),
         ("cli", vec!["actions", "api", "arm", "model", "recurrence", "runner", "store", "store-sqlite"]),
     ]
     .into_iter()

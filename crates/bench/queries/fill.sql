@@ -1,0 +1,3 @@
+-- A job.
+INSERT INTO agenda (job, due_at, execution_count, rest)
+VALUES (?1, ?2, 0, zeroblob(120));

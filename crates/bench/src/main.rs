@@ -1,0 +1,75 @@
+//! `punctual-bench` measures the server from outside: it starts the real binary, makes jobs through its
+//! API, receives what they fire, and puts the figures beside what the machine itself can do.
+//!
+//! Nothing fails because a machine is slow. A firing that is lost, repeated or early is an error.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
+
+mod client;
+mod clock;
+mod figure;
+mod limit;
+mod load;
+mod machine;
+mod options;
+mod population;
+mod process;
+mod receiver;
+mod results;
+mod server;
+mod spread;
+mod volley;
+mod workload;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+
+use crate::figure::table;
+use crate::machine::Machine;
+use crate::options::Options;
+use crate::workload::{Report, Stand};
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(faults) => {
+            eprintln!("punctual-bench: {faults} error(s), see above");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("punctual-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures everything, and says how much was wrong, not slow.
+fn run(options: &Options) -> anyhow::Result<usize> {
+    std::fs::create_dir_all(&options.dir)
+        .with_context(|| format!("could not make {}", options.dir.display()))?;
+    let stand = Stand { server: options.server.clone(), dir: options.dir.clone() };
+    let machine = Machine::look(&options.dir)?;
+    println!("{}, {}\n", machine.text(), options.commit);
+    let mut fault_count = 0;
+    for workload in options.workloads() {
+        let mut runs = Vec::new();
+        for number in 1..=options.repeat {
+            eprintln!("{workload}: run {number} of {}", options.repeat);
+            let Report { figures, faults } =
+                workload.measure(&stand).with_context(|| format!("{workload} could not be measured"))?;
+            for fault in &faults {
+                eprintln!("ERROR: {workload}: {fault}");
+            }
+            fault_count += faults.len();
+            runs.push(figures);
+        }
+        let table = table(&runs);
+        println!("## {workload}: {}\n\n{table}", workload.question());
+        if let Some(file) = &options.write {
+            results::write(file, workload, &table, &machine, &options.commit)?;
+        }
+    }
+    Ok(fault_count)
+}

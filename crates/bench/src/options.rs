@@ -1,0 +1,52 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::workload::Workload;
+
+/// Measure a server.
+#[derive(Debug, Parser)]
+#[command(name = "punctual-bench", max_term_width = 100, after_help = WORKLOADS)]
+pub(crate) struct Options {
+    /// The binary under test.
+    #[arg(long, value_name = "FILE", default_value = "target/release/punctual")]
+    pub(crate) server: PathBuf,
+
+    /// Where data is kept while measuring: on the disk that is meant, not in memory.
+    #[arg(long, value_name = "DIR", default_value = "target/bench")]
+    pub(crate) dir: PathBuf,
+
+    /// How often each workload is run; the table then has the median and the range.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeat: u32,
+
+    /// The file whose marked sections are rewritten.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+
+    /// What was built, for the results.
+    #[arg(long, value_name = "NAME", default_value = "commit unknown")]
+    pub(crate) commit: String,
+
+    /// What to measure; everything if nothing is named.
+    #[arg(value_name = "WORKLOAD")]
+    named: Vec<Workload>,
+}
+
+impl Options {
+    pub(crate) fn workloads(&self) -> Vec<Workload> {
+        if self.named.is_empty() { Workload::all() } else { self.named.clone() }
+    }
+}
+
+const WORKLOADS: &str = "Workloads:
+  limits               what the machine itself can do
+  create=JOBS          PUT of new jobs
+  get                  GET of one job
+  many=JOBS            memory, start and lists with so many jobs
+  herd=JOBS            jobs that are due at one instant
+  steady=RATE,SECONDS  so many jobs a second
+  idle=JOBS            jobs that are due some day
+  slow                 a target that hangs, beside healthy ones";

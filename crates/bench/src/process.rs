@@ -1,0 +1,53 @@
+//! What the kernel says about a process.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::Context;
+
+/// Memory of a process, in megabytes of 1,000,000 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) resident: f64,
+    pub(crate) peak: f64,
+}
+
+pub(crate) fn memory(pid: u32) -> anyhow::Result<Memory> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("could not ask for the memory of process {pid}"))?;
+    let read = |name: &str| kibibytes(&status, name).map(|kib| kib * 1_024.0 / 1e6);
+    let resident = read("VmRSS:").context("the kernel did not say VmRSS")?;
+    let peak = read("VmHWM:").context("the kernel did not say VmHWM")?;
+    Ok(Memory { resident, peak })
+}
+
+/// The number of a line such as `VmRSS:     1234 kB`.
+pub(crate) fn kibibytes(text: &str, name: &str) -> Option<f64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// The processor time that the threads of a process have used so far.
+pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .with_context(|| format!("could not list the threads of process {pid}"))?;
+    let mut nanos = 0;
+    for task in tasks {
+        // A thread may end in between.
+        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
+        nanos += text.split_whitespace().next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_memory_and_uses_time() {
+        let memory = memory(std::process::id()).unwrap();
+        assert!(memory.resident > 0.1 && memory.peak >= memory.resident, "{memory:?}");
+        assert!(processor_time(std::process::id()).unwrap() > Duration::ZERO);
+    }
+}

@@ -1,0 +1,29 @@
+//! New jobs.
+
+use super::{LIMIT_TIME, Report, Stand};
+use crate::figure::{Figure, Unit};
+use crate::limit::sqlite::Sqlite;
+use crate::population;
+use crate::server::Role;
+
+pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
+    let singles = Sqlite::new(&stand.dir)?.single_commits(LIMIT_TIME)?;
+    let dir = stand.fresh()?;
+    let (server, _) = stand.start(dir.path(), Role::Api)?;
+    population::make_collections(server.address(), jobs)?;
+    let before = server.processor_time()?;
+    let sent = population::put_jobs(server.address(), 0, jobs, population::idle_job)?;
+    let cost = (server.processor_time()?.saturating_sub(before)).as_secs_f64() * 1e6 / jobs as f64;
+    let rate = sent.per_second();
+    let figures = vec![
+        Figure::new("jobs", rate, Unit::PerSecond).at_least(6_000.0),
+        // On a slow disk this is what counts.
+        Figure::new("beside single durable commits of SQLite", rate / singles, Unit::Times).at_least(10.0),
+        Figure::new("single durable commits of SQLite", singles, Unit::PerSecond),
+        Figure::new("time for one, half of them", sent.spread.quantile(0.5), Unit::Milliseconds),
+        Figure::new("time for one, 99 of 100", sent.spread.quantile(0.99), Unit::Milliseconds),
+        Figure::new("processor time of the server for one", cost / 1_000.0, Unit::Milliseconds),
+        Figure::new("memory, peak", server.memory()?.peak, Unit::Megabytes),
+    ];
+    Ok(Report { figures, faults: Vec::new() })
+}

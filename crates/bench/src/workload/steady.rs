@@ -1,0 +1,53 @@
+//! A steady stream of jobs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Report, Stand};
+use crate::figure::{Figure, Unit};
+use crate::receiver::Receiver;
+use crate::server::Role;
+use crate::volley::Volley;
+
+pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<Report> {
+    let jobs = rate as usize * seconds as usize;
+    let dir = stand.fresh()?;
+    let (server, _) = stand.start(dir.path(), Role::All)?;
+    let receiver = Arc::new(Receiver::start(1, jobs, Duration::ZERO)?);
+    let target = Arc::clone(&receiver);
+    let volley = Volley { count: jobs, shot: Arc::new(move |job| (target.url(job), spaced(rate, job))) };
+    let aimed = volley.aim(server.address())?;
+    let before = server.processor_time()?;
+    volley.await_arrivals(&aimed, receiver.log(), jobs);
+    let used = server.processor_time()?.saturating_sub(before);
+    let arrivals = volley.judge(&aimed, receiver.log(), 0..jobs);
+    let faults = arrivals.faults(receiver.log());
+    let (lost, early) = (arrivals.lost as f64, arrivals.early as f64);
+    let lateness = arrivals.lateness();
+    let mut figures: Vec<Figure> = [("half of them", 0.5), ("99 of 100", 0.99), ("999 of 1,000", 0.999)]
+        .map(|(name, part)| {
+            Figure::new(format!("late by, {name}"), lateness.quantile(part), Unit::Milliseconds)
+        })
+        .into();
+    figures.push(Figure::new("late by, the worst", lateness.max(), Unit::Milliseconds));
+    // 1,000 a second is everyday, 10,000 is what a machine like this should survive.
+    let bounds =
+        if rate <= 1_000 { [Some(1.0), Some(5.0), None, Some(50.0)] } else { [None, Some(50.0), None, None] };
+    for (figure, bound) in figures.iter_mut().zip(bounds) {
+        *figure = bound.map_or(figure.clone(), |bound| figure.clone().at_most(bound));
+    }
+    let share = used.as_secs_f64() / f64::from(seconds) * 100.0;
+    figures.extend([
+        Figure::new("processor time of the server, of one core", share, Unit::Percent),
+        Figure::new("memory, peak", server.memory()?.peak, Unit::Megabytes),
+        Figure::new("lost", lost, Unit::Count).at_most(0.0),
+        Figure::new("repeated", receiver.log().repeated() as f64, Unit::Count).at_most(0.0),
+        Figure::new("early", early, Unit::Count).at_most(0.0),
+    ]);
+    Ok(Report { figures, faults })
+}
+
+/// When a job of an even stream is due.
+pub(super) fn spaced(rate: u32, job: usize) -> Duration {
+    Duration::from_nanos(job as u64 * 1_000_000_000 / u64::from(rate))
+}
