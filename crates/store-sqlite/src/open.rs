@@ -22,7 +22,7 @@ pub struct Options {
     pub mint: Arc<dyn Mint>,
     /// Whether an answer waits for the disk.
     pub synchronous: Synchronous,
-    /// How many threads read; each costs 2 MiB of cache at most.
+    /// How many threads read, two at least; each costs 2 MiB of cache at most.
     pub reader_count: usize,
 }
 

@@ -15,6 +15,9 @@ const QUEUE: usize = 256;
 /// How many questions are answered from one snapshot.
 const BATCH: usize = 64;
 
+/// One for quick questions, one for long ones.
+const READERS_MIN: usize = 2;
+
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
 /// The way to the reader threads.
@@ -26,7 +29,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn start(dir: &Path, count: usize) -> Result<Self, OpenError> {
         let mut readers = Self { queues: Vec::new(), threads: Vec::new() };
-        for number in 0..count.max(1) {
+        for number in 0..count.max(READERS_MIN) {
             let conn = connection::reader(dir)?;
             let (queue, questions) = mpsc::channel(QUEUE);
             let thread = thread::Builder::new()
@@ -39,9 +42,29 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Asks something of a snapshot that has all that was answered before.
+    /// Asks something quick of a snapshot that has all that was answered before.
     pub(crate) async fn call<A: Send + 'static>(
         &self,
+        doing: &'static str,
+        read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
+    ) -> Result<A, Trouble> {
+        self.ask(self.queues.first(), doing, read).await
+    }
+
+    /// Asks something that may take milliseconds. Such questions have threads of their own, so that the
+    /// quick ones, which one thread answers in batches, don't wait behind them.
+    pub(crate) async fn call_long<A: Send + 'static>(
+        &self,
+        doing: &'static str,
+        read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
+    ) -> Result<A, Trouble> {
+        // The one with the most places left has the least to do.
+        self.ask(self.queues[1..].iter().max_by_key(|queue| queue.capacity()), doing, read).await
+    }
+
+    async fn ask<A: Send + 'static>(
+        &self,
+        queue: Option<&mpsc::Sender<Question>>,
         doing: &'static str,
         read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
     ) -> Result<A, Trouble> {
@@ -49,8 +72,6 @@ impl Readers {
         let question: Question = Box::new(move |conn| {
             let _ = reply.send(read(conn).map_err(|mishap| mishap.trouble(doing)));
         });
-        // The one with the most places left has the least to do.
-        let queue = self.queues.iter().max_by_key(|queue| queue.capacity());
         let queue = queue.ok_or(Trouble::Closed { doing })?;
         queue.send(question).await.map_err(|_| Trouble::Closed { doing })?;
         answer.await.map_err(|_| Trouble::Closed { doing })?

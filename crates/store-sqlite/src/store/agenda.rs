@@ -30,7 +30,8 @@ impl Agenda for SqliteStore {
             return Ok(Vec::new());
         }
         let vault = self.vault.clone();
-        let load = self.readers.call("load what was claimed", move |conn| Ok(load(conn, &chosen, &vault)));
+        let load =
+            self.readers.call_long("load what was claimed", move |conn| Ok(load(conn, &chosen, &vault)));
         let mut claims = load.await?;
         let held = self.book.claims();
         claims.retain(|claim| held.job(claim.fence).is_some());

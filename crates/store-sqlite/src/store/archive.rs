@@ -19,7 +19,7 @@ const CROWDED_MAX: usize = 256;
 impl Archive for SqliteStore {
     async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
         let ask = ask.clone();
-        let read = self.readers.call("read history", move |conn| {
+        let read = self.readers.call_long("read history", move |conn| {
             let (started_at, sequence) =
                 ask.after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
             let (limit, skip) = (bound(ask.limit), bound(ask.skip));
@@ -36,7 +36,7 @@ impl Archive for SqliteStore {
         to: Timestamp,
         limit: usize,
     ) -> Result<Vec<StoredRecord>, Trouble> {
-        let read = self.readers.call("read records", move |conn| {
+        let read = self.readers.call_long("read records", move |conn| {
             let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
             row::many(conn, query::records_between, params, row::record)
         });
@@ -50,7 +50,7 @@ impl Archive for SqliteStore {
         to: Timestamp,
         limit: usize,
     ) -> Result<Vec<Skip>, Trouble> {
-        let read = self.readers.call("read skips", move |conn| {
+        let read = self.readers.call_long("read skips", move |conn| {
             let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
             row::many(conn, query::skips, params, row::skip)
         });
@@ -67,7 +67,7 @@ impl Archive for SqliteStore {
         let mut gone = 0;
         let mut behind = 0;
         while gone < limit {
-            let find = self.readers.call("find jobs with a long history", move |conn| {
+            let find = self.readers.call_long("find jobs with a long history", move |conn| {
                 let params = params![keep, behind, bound(CROWDED_MAX)];
                 row::many(conn, query::crowded, params, |row| Ok(JobId(row.get(0)?)))
             });

@@ -26,7 +26,7 @@ impl Resources for SqliteStore {
 
     async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
         let ask = ask.clone();
-        self.readers.call("list collections", move |conn| list_collections(conn, &ask)).await
+        self.readers.call_long("list collections", move |conn| list_collections(conn, &ask)).await
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
@@ -68,7 +68,7 @@ impl Resources for SqliteStore {
 
     async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
         let (key, ask, vault) = (collection.clone(), ask.clone(), self.vault.clone());
-        let read = self.readers.call("list jobs", move |conn| {
+        let read = self.readers.call_long("list jobs", move |conn| {
             let [subscription, group, name] = collection_params(&key);
             let state = ask.state.map(Number::number);
             let params = params![subscription, group, name, state, bound(ask.limit), bound(ask.skip)];
@@ -110,7 +110,7 @@ impl Resources for SqliteStore {
 
     async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
         let subscription = subscription.clone();
-        let read = self.readers.call("list groups", move |conn| {
+        let read = self.readers.call_long("list groups", move |conn| {
             row::many(conn, query::groups, params![subscription.folded(), GROUPS_MAX], row::group)
         });
         read.await
