@@ -20,6 +20,7 @@ use punctual_model::{Clock, Mint};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
+use self::stop::Signals;
 use crate::clock::{RealClock, VirtualClock, real_now};
 use crate::config::{self, Config, Override, Role, TlsMode};
 use crate::exit::{Exit, WrongUsage};
@@ -68,8 +69,9 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
     let app = app.into_make_service();
 
     let handle = Handle::new();
-    let stopping =
-        tokio::spawn(stop::on_signal(handle.clone(), Duration::from_secs(config.server.stop_grace_seconds)));
+    let signals = Signals::listen().context("could not listen for signals")?;
+    let grace = Duration::from_secs(config.server.stop_grace_seconds);
+    let stopping = tokio::spawn(signals.stop(handle.clone(), grace));
     welcome::print(&config, bound, clock.now());
     let served = match tls {
         None => {

@@ -7,3 +7,5 @@ mod command;
 mod docs;
 mod fuzz;
 mod preview;
+mod serve;
+mod server;

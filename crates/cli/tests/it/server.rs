@@ -1,0 +1,124 @@
+//! A running server, for tests of the whole.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::command::punctual;
+
+/// How long a test waits for what should come soon; machines are busy.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// A server on a port of its own. It is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+    lines: Receiver<String>,
+    pub(crate) said: Vec<String>,
+}
+
+/// An answer.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: String,
+    pub(crate) body: Value,
+}
+
+impl Server {
+    /// Starts a server on a data directory and waits until it listens.
+    pub(crate) fn start(data: &Path, arguments: &[&str]) -> Self {
+        let mut child = punctual()
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let first = lines.recv_timeout(SOON).expect("the server says where it listens");
+        let address = first.split("://").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+        Self { child, address, lines, said: vec![first] }
+    }
+
+    /// Everything that it has said so far, up to a line that contains a text.
+    pub(crate) fn wait_for_line(&mut self, part: &str) -> String {
+        loop {
+            if let Some(line) = self.said.iter().find(|line| line.contains(part)) {
+                return line.clone();
+            }
+            let line = self
+                .lines
+                .recv_timeout(SOON)
+                .unwrap_or_else(|_| panic!("no line with {part}: {:?}", self.said));
+            self.said.push(line);
+        }
+    }
+
+    /// One request on a connection of its own.
+    pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        let body = body.map(Value::to_string).unwrap_or_default();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        Answer { status, headers: headers.to_lowercase(), body }
+    }
+
+    /// The path of a collection, or of what is below it.
+    pub(crate) fn path(below: &str) -> String {
+        let version = if below.contains('?') { "&api-version=2016-03-01" } else { "?api-version=2016-03-01" };
+        format!(
+            "/subscriptions/s1/resourceGroups/g1/providers/Microsoft.Scheduler/jobCollections{below}{version}"
+        )
+    }
+
+    /// Makes a collection.
+    pub(crate) fn put_collection(&self, name: &str) {
+        let body = serde_json::json!({"location": "West US", "properties": {"sku": {"name": "P20Premium"}}});
+        let answer = self.call("PUT", &Self::path(&format!("/{name}")), Some(&body));
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = std::process::Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits until the process has ended.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
