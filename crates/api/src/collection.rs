@@ -44,6 +44,7 @@ async fn change(
         collection: to,
         jobs: Vec::new(),
         skips: Vec::new(),
+        job_count_seen: None,
     };
     let Some(from) = from else { return Ok(write) };
     let switched = from.enabled() != write.collection.enabled();
@@ -54,6 +55,7 @@ async fn change(
     let ask = JobsAsk { state: None, skip: 0, limit: page::JOBS_LIMIT };
     let jobs = state.store.jobs(&from.key, &ask).await.map_err(|error| trouble(&error))?;
     quota::check_plan_change(from, &write.collection, &jobs)?;
+    write.job_count_seen = u32::try_from(jobs.len()).ok();
     if switched {
         let enabled = write.collection.enabled();
         write.jobs = jobs.iter().map(|job| switch_job(job, enabled, now)).collect();

@@ -52,6 +52,7 @@ macro_rules! conformance {
             a_full_collection_takes_edits_only
             the_plan_limits_the_collections_of_a_subscription
             a_collection_is_written_with_its_jobs
+            a_job_that_was_not_seen_stops_the_whole_collection
             one_stale_job_stops_the_whole_collection
             skips_of_an_edit_are_kept
         }

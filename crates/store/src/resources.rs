@@ -21,8 +21,8 @@ pub trait Resources: Send + Sync {
 
     /// Writes a collection, and with it those of its jobs that the change touches. Creates its group
     /// if need be. Returns it with its new revision. Refused if the collection's or a job's revision
-    /// is not the one given, or if the subscription would have more collections of its plan than
-    /// `collection_count_max`.
+    /// is not the one given, if the collection has other jobs than were seen, or if the subscription
+    /// would have more collections of its plan than `collection_count_max`.
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError>;
 
     /// Deletes a collection with its jobs and their history. False if there was none.
@@ -104,6 +104,9 @@ pub struct CollectionWrite {
     pub jobs: Vec<Job>,
     /// Occurrences of those jobs that the change passes over, though they were due.
     pub skips: Vec<Skip>,
+    /// How many jobs the collection had when the change was decided, where it concerns them all: a job
+    /// that was added since is not among `jobs`, so the write is refused as stale.
+    pub job_count_seen: Option<u32>,
     /// How many collections of this plan the subscription may have, this one included.
     pub collection_count_max: u32,
 }

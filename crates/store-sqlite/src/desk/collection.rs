@@ -17,6 +17,7 @@ pub(crate) struct WrittenCollection {
     pub(crate) document: Vec<u8>,
     pub(crate) jobs: Vec<WrittenJob>,
     pub(crate) skips: Vec<Skip>,
+    pub(crate) job_count_seen: Option<u32>,
     pub(crate) collection_count_max: u32,
 }
 
@@ -25,7 +26,8 @@ impl Desk {
         &mut self,
         written: &WrittenCollection,
     ) -> Result<Result<Collection, Refusal>, Mishap> {
-        let WrittenCollection { collection, document, jobs, skips, collection_count_max } = written;
+        let WrittenCollection { collection, document, jobs, skips, job_count_seen, collection_count_max } =
+            written;
         let known = self.collection(&collection.key)?;
         if known.as_ref().map_or(0, |(_, known)| known.revision) != collection.revision {
             return Ok(Err(Refusal::Stale));
@@ -33,6 +35,11 @@ impl Desk {
         let more_of_its_plan = known.as_ref().is_none_or(|(_, known)| known.sku != collection.sku);
         if more_of_its_plan && self.plan_count(collection)? >= i64::from(*collection_count_max) {
             return Ok(Err(Refusal::TooManyCollections { max: *collection_count_max }));
+        }
+        if let (Some(seen), Some((id, _))) = (job_count_seen, &known)
+            && row::number(&self.conn, query::job_count_of, [id])?.unwrap_or(0) != i64::from(*seen)
+        {
+            return Ok(Err(Refusal::Stale));
         }
         // All is checked before anything is written: a refusal leaves no trace in the group.
         let mut moves = Vec::with_capacity(jobs.len());

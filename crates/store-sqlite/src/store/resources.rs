@@ -30,12 +30,13 @@ impl Resources for SqliteStore {
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
-        let CollectionWrite { collection, jobs, skips, collection_count_max } = write;
+        let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max } = write;
         let written = WrittenCollection {
             document: codec::encode_collection(&collection),
             collection,
             jobs: jobs.into_iter().map(|job| self.encode(job)).collect(),
             skips,
+            job_count_seen,
             collection_count_max,
         };
         let write = self.writer.call("write a collection", move |desk| desk.put_collection(&written));

@@ -142,8 +142,13 @@ pub async fn changes_follow_writes(store: Arc<dyn Store>) {
     expect_change("a settlement").await;
     job = world.read(&job.key).await;
     job.progress.entry = Some(Entry::scheduled(at(7)));
-    let write =
-        crate::CollectionWrite { collection, jobs: vec![job], skips: Vec::new(), collection_count_max: 9 };
+    let write = crate::CollectionWrite {
+        collection,
+        jobs: vec![job],
+        skips: Vec::new(),
+        job_count_seen: None,
+        collection_count_max: 9,
+    };
     world.store.put_collection(write).await.unwrap();
     expect_change("a collection with jobs").await;
 }

@@ -75,7 +75,13 @@ pub async fn a_collection_edit_takes_back_claims_of_its_jobs(store: Arc<dyn Stor
     collection.state = CollectionState::Disabled;
     let mut jobs = vec![held.job.clone(), begun.job.clone()];
     jobs.iter_mut().for_each(|job| job.progress.entry = None);
-    let write = CollectionWrite { collection, jobs, skips: Vec::new(), collection_count_max: 9 };
+    let write = CollectionWrite {
+        collection,
+        jobs,
+        skips: Vec::new(),
+        job_count_seen: None,
+        collection_count_max: 9,
+    };
     world.store.put_collection(write).await.unwrap();
     let fences = [held.fence, begun.fence, kept.fence];
     assert_eq!(world.store.begin(&fences).await.unwrap(), [false, true, true]);

@@ -48,8 +48,13 @@ pub async fn parallel_collections_never_exceed_the_plan(store: Arc<dyn Store>) {
         let world = world.clone();
         tasks.spawn(async move {
             let collection = a_collection(&format!("c{task}"));
-            let write =
-                CollectionWrite { collection, jobs: Vec::new(), skips: Vec::new(), collection_count_max: 3 };
+            let write = CollectionWrite {
+                collection,
+                jobs: Vec::new(),
+                skips: Vec::new(),
+                job_count_seen: None,
+                collection_count_max: 3,
+            };
             match world.store.put_collection(write).await {
                 Ok(_) => 1,
                 Err(WriteError::Refused(Refusal::TooManyCollections { max: 3 })) => 0,

@@ -95,7 +95,13 @@ pub async fn a_full_collection_takes_edits_only(store: Arc<dyn Store>) {
 pub async fn the_plan_limits_the_collections_of_a_subscription(store: Arc<dyn Store>) {
     let world = World::new(store);
     let put = async |collection, collection_count_max| {
-        let write = CollectionWrite { collection, jobs: Vec::new(), skips: Vec::new(), collection_count_max };
+        let write = CollectionWrite {
+            collection,
+            jobs: Vec::new(),
+            skips: Vec::new(),
+            job_count_seen: None,
+            collection_count_max,
+        };
         world.store.put_collection(write).await
     };
     let free = |subscription: &str, name: &str| {
@@ -129,7 +135,13 @@ pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
     second.state = JobState::Completed;
     let skips = vec![a_skip(&first, 0, 1, 2)];
     let jobs = vec![first.clone(), second.clone()];
-    let write = CollectionWrite { collection, jobs, skips: skips.clone(), collection_count_max: 9 };
+    let write = CollectionWrite {
+        collection,
+        jobs,
+        skips: skips.clone(),
+        job_count_seen: None,
+        collection_count_max: 9,
+    };
     let written = world.store.put_collection(write).await.unwrap();
     assert_eq!(written.state, CollectionState::Disabled);
     let read = world.read(&first.key).await;
@@ -138,6 +150,24 @@ pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
     assert_eq!(world.read(&untouched.key).await, untouched);
     assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(2)));
     assert_eq!(world.store.skips(first.id, at(0), at(9), MANY).await.unwrap(), skips);
+}
+
+pub async fn a_job_that_was_not_seen_stops_the_whole_collection(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let mut seen = world.job(&collection, "a", at(0)).await;
+    let put = |collection: &punctual_model::Collection, jobs, job_count_seen| {
+        let mut collection = collection.clone();
+        collection.state = CollectionState::Disabled;
+        let skips = Vec::new();
+        let write = CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max: 9 };
+        world.store.put_collection(write)
+    };
+    let unseen = world.job(&collection, "b", at(1)).await;
+    seen.progress.entry = None;
+    assert_eq!(refusal(put(&collection, vec![seen.clone()], Some(1)).await), Refusal::Stale);
+    assert!(world.read(&seen.key).await.progress.entry.is_some());
+    put(&collection, vec![seen, unseen], Some(2)).await.unwrap();
 }
 
 pub async fn one_stale_job_stops_the_whole_collection(store: Arc<dyn Store>) {
@@ -150,7 +180,13 @@ pub async fn one_stale_job_stops_the_whole_collection(store: Arc<dyn Store>) {
     edit.state = CollectionState::Disabled;
     first.progress.entry = None;
     let jobs = vec![first.clone(), stale];
-    let write = CollectionWrite { collection: edit, jobs, skips: Vec::new(), collection_count_max: 9 };
+    let write = CollectionWrite {
+        collection: edit,
+        jobs,
+        skips: Vec::new(),
+        job_count_seen: None,
+        collection_count_max: 9,
+    };
     assert_eq!(refusal(world.store.put_collection(write).await), Refusal::Stale);
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(collection));
     assert_eq!(world.read(&first.key).await.progress.entry, Some(Entry::scheduled(at(0))));

@@ -120,8 +120,13 @@ impl World {
 
     /// Writes a collection alone.
     pub async fn put_collection(&self, collection: Collection) -> Result<Collection, WriteError> {
-        let write =
-            CollectionWrite { collection, jobs: Vec::new(), skips: Vec::new(), collection_count_max: 1_000 };
+        let write = CollectionWrite {
+            collection,
+            jobs: Vec::new(),
+            skips: Vec::new(),
+            job_count_seen: None,
+            collection_count_max: 1_000,
+        };
         self.store.put_collection(write).await
     }
 

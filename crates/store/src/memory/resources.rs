@@ -148,7 +148,7 @@ impl State {
     }
 
     fn put_collection(&mut self, write: CollectionWrite) -> Result<Collection, Refusal> {
-        let CollectionWrite { mut collection, jobs, skips, collection_count_max } = write;
+        let CollectionWrite { mut collection, jobs, skips, job_count_seen, collection_count_max } = write;
         let known = self.collections.get(&collection.key);
         if known.map_or(0, |known| known.revision) != collection.revision {
             return Err(Refusal::Stale);
@@ -166,7 +166,9 @@ impl State {
             let known = self.jobs.get(&job.key).map(|known| (known.id, known.revision));
             job.key.collection == collection.key && known == Some((job.id, job.revision))
         };
-        if !jobs.iter().all(current) {
+        let count = self.jobs.keys().filter(|key| key.collection == collection.key).count();
+        let seen = job_count_seen.is_none_or(|seen| usize::try_from(seen) == Ok(count));
+        if !seen || !jobs.iter().all(current) {
             return Err(Refusal::Stale);
         }
 
