@@ -22,12 +22,13 @@ mod volley;
 mod workload;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
 
-use crate::figure::table;
-use crate::machine::Machine;
+use crate::figure::{Figure, Unit, table};
+use crate::machine::{Machine, Others};
 use crate::options::Options;
 use crate::workload::{Report, Stand};
 
@@ -57,12 +58,15 @@ fn run(options: &Options) -> anyhow::Result<usize> {
         let mut runs = Vec::new();
         for number in 1..=options.repeat {
             eprintln!("{workload}: run {number} of {}", options.repeat);
-            let Report { figures, faults } =
+            machine::await_quiet(Duration::from_secs(options.patience))?;
+            let others = Others::watch()?;
+            let Report { mut figures, faults } =
                 workload.measure(&stand).with_context(|| format!("{workload} could not be measured"))?;
             for fault in &faults {
                 eprintln!("ERROR: {workload}: {fault}");
             }
             fault_count += faults.len();
+            figures.push(Figure::new("used by others, of all processors", others.percent()?, Unit::Percent));
             runs.push(figures);
         }
         let table = table(&runs);

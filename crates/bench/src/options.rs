@@ -22,6 +22,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeat: u32,
 
+    /// How long to wait before each run for others to leave the machine alone.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) patience: u64,
+
     /// The file whose marked sections are rewritten.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
