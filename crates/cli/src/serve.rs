@@ -1,5 +1,6 @@
 //! `punctual serve`: the server.
 
+mod connection;
 mod fire;
 mod keys;
 mod log;
@@ -70,27 +71,30 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
 
     let handle = Handle::new();
     let signals = Signals::listen().context("could not listen for signals")?;
-    let grace = Duration::from_secs(config.server.stop_grace_seconds);
-    let stopping = tokio::spawn(signals.stop(handle.clone(), grace));
+    let stopping = tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running));
     welcome::print(&config, bound, clock.now());
     let served = match tls {
         None => {
-            let server = axum_server::from_tcp(listener).context("could not set up the server")?;
+            let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
+            connection::bound(server.http_builder());
             server.handle(handle).serve(app).await
         }
         Some(tls) => {
-            let server =
+            let mut server =
                 axum_server::from_tcp_rustls(listener, tls).context("could not set up the server")?;
+            connection::bound(server.http_builder());
             server.handle(handle).serve(app).await
         }
     };
-    stopping.abort();
-    if let Some(running) = running {
-        running.stop().await;
-    }
     served.context("the server failed")?;
+    // The server ends by a signal only, so the rest is being stopped as well.
+    stopping.await.context("could not stop")?;
     tracing::info!("stopped");
     Ok(Exit::Fine)
+}
+
+fn grace(config: &Config) -> Duration {
+    Duration::from_secs(config.server.stop_grace_seconds)
 }
 
 /// What the command line says, as settings.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::Handle;
+use punctual_runner::Running;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that mean "stop". From here on they don't end the process by themselves.
@@ -17,12 +18,24 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for one of them, then lets the server finish what it has begun.
-    pub(super) async fn stop(mut self, handle: Handle<SocketAddr>, grace: Duration) {
+    async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => tracing::info!("SIGTERM: stopping"),
             _ = self.interrupt.recv() => tracing::info!("interrupted: stopping"),
         }
-        handle.graceful_shutdown(Some(grace));
+    }
+}
+
+/// Waits for a signal, then stops serving and firing at once: both finish what they have begun.
+pub(super) async fn on_signal(
+    mut signals: Signals,
+    handle: Handle<SocketAddr>,
+    grace: Duration,
+    running: Option<Running>,
+) {
+    signals.wait().await;
+    handle.graceful_shutdown(Some(grace));
+    if let Some(running) = running {
+        running.stop().await;
     }
 }
