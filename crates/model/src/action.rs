@@ -200,7 +200,10 @@ impl RetryPolicy {
         if !self.fixed {
             return Retries { interval: default.interval, count: 0 };
         }
-        Retries { interval: self.interval.unwrap_or(default.interval), count: self.count.unwrap_or(default.count) }
+        Retries {
+            interval: self.interval.unwrap_or(default.interval),
+            count: self.count.unwrap_or(default.count),
+        }
     }
 }
 

@@ -109,7 +109,8 @@ pub enum Sku {
 
 impl Sku {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Free, Self::Standard, Self::Premium, Self::P10Premium, Self::P20Premium];
+    pub const ALL: [Self; 5] =
+        [Self::Free, Self::Standard, Self::Premium, Self::P10Premium, Self::P20Premium];
 
     /// How many jobs a collection may hold.
     pub fn job_count_max(self) -> u32 {
