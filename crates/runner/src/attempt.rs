@@ -17,8 +17,6 @@ pub(crate) struct Fired {
     pub(crate) fence: Fence,
     pub(crate) attempt: decide::Attempt,
     pub(crate) sku: punctual_model::Sku,
-    /// What was passed over to get to this occurrence.
-    pub(crate) skips: Vec<Skip>,
 }
 
 /// Makes the attempt of a claim that was begun.
@@ -38,7 +36,7 @@ pub(crate) async fn fire(
     };
     // A clock that was set back must not make an attempt end before it began.
     let ended_at = clock.now().max(started_at);
-    Fired { fence, attempt: decide::Attempt { claimed, started_at, ended_at, outcome }, sku, skips }
+    Fired { fence, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
 }
 
 /// Where newer occurrences of the job are due as well, the newest is taken.

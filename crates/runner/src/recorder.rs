@@ -83,6 +83,5 @@ fn settlement(fired: &Fired, edited: Option<&(Job, Sku)>) -> Settlement {
         Some((job, sku)) => (job, *sku),
     };
     let verdict = decide::settle(&fired.attempt, current, sku);
-    let skips = fired.skips.iter().cloned().chain(verdict.skips).collect();
-    Settlement { fence: fired.fence, job: verdict.job, records: verdict.records, skips }
+    Settlement { fence: fired.fence, job: verdict.job, records: verdict.records, skips: verdict.skips }
 }

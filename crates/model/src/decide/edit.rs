@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::next::{end, next_occurrence, timetable};
-use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress};
+use super::next::{due_unstarted, end, next_occurrence, timetable};
+use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress, Skip};
 
 /// Where and when a job is placed.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,7 @@ pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
         (false, false) => job,
         (true, true) if !timing_changed => job,
         (true, true) => {
+            pass_over(&mut job, current, placement.now);
             job.progress.floor_at = Some(placement.now);
             // What is in the middle of its attempts, or was asked for, goes on.
             let keeps_entry = job.progress.entry.is_some_and(|entry| entry.started() || is_run(&entry));
@@ -58,6 +59,7 @@ pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
         }
         (true, false) => {
             job.state = JobState::Disabled;
+            pass_over(&mut job, current, placement.now);
             drop_pending(&mut job, placement);
             job
         }
@@ -72,6 +74,7 @@ pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
 /// stays.
 pub fn hold(current: &Job, now: Timestamp) -> Job {
     let mut job = current.clone();
+    pass_over(&mut job, current, now);
     drop_pending(&mut job, Placement { now, collection_enabled: false });
     job
 }
@@ -81,12 +84,34 @@ pub fn hold(current: &Job, now: Timestamp) -> Job {
 pub fn resume(current: &Job, placement: Placement) -> Job {
     let mut job = current.clone();
     job.progress.floor_at = Some(placement.now);
+    if job.progress.entry.is_some_and(|entry| entry.started()) {
+        // A run of the disabled job that is being tried again: what comes next is found when it has ended.
+        return job;
+    }
     if job.state == JobState::Enabled {
         schedule(&mut job, placement);
     } else {
         next_run(&mut job, placement);
     }
     job
+}
+
+/// What the change of a job from one to another at `now` passes over: occurrences that were due and not
+/// begun. To be written with the change, so that each of them has an outcome (18.6).
+///
+/// Nobody who edits can know whether the attempt in flight, if there is one, will ever be recorded: its
+/// occurrence is among these, and where it has a record as well, that is what happened.
+pub fn passed_over(from: &Job, to: &Job, now: Timestamp) -> Vec<Skip> {
+    if (from.generation, from.progress.past_at) == (to.generation, to.progress.past_at) {
+        return Vec::new();
+    }
+    due_unstarted(from, now).into_iter().collect()
+}
+
+/// What is passed over is behind the job for good.
+fn pass_over(job: &mut Job, current: &Job, now: Timestamp) {
+    let last = due_unstarted(current, now).map(|skip| skip.last_at);
+    job.progress.past_at = job.progress.past_at.max(last);
 }
 
 /// The most runs that may wait for one job; whoever asks for more is told to come back.
@@ -100,21 +125,21 @@ pub fn run(current: &Job, now: Timestamp) -> Option<Job> {
     }
     let mut job = current.clone();
     // Each run has an instant of its own: it is what tells them apart.
-    let latest = job.progress.runs.iter().copied().chain(job.progress.entry.map(|entry| entry.nominal_at)).max();
-    let asked_at = match latest {
-        Some(latest) if latest >= now && is_near(latest, now) => latest + SignedDuration::from_nanos(100),
-        Some(_) | None => now,
-    };
+    let taken = job.progress.entry.map(|entry| entry.nominal_at).into_iter().chain(job.last_started_at);
+    let latest = job.progress.runs.iter().copied().chain(taken).filter(|&at| is_near(at, now)).max();
+    let asked_at = latest.map_or(now, |latest| latest + SignedDuration::from_nanos(100));
     match job.progress.entry {
-        Some(entry) if entry.started() || is_run(&entry) || entry.due_at <= now => job.progress.runs.push(asked_at),
+        Some(entry) if entry.started() || is_run(&entry) || entry.due_at <= now => {
+            job.progress.runs.push(asked_at);
+        }
         Some(_) | None => job.progress.entry = Some(Entry::run(asked_at)),
     }
     Some(job)
 }
 
 /// Runs asked for in the same instant get instants right behind one another, never far ones.
-fn is_near(latest: Timestamp, now: Timestamp) -> bool {
-    latest.duration_since(now) < SignedDuration::from_millis(1)
+fn is_near(at: Timestamp, now: Timestamp) -> bool {
+    at >= now && at.duration_since(now) < SignedDuration::from_millis(1)
 }
 
 /// Puts the next occurrence on the agenda, or ends the job.

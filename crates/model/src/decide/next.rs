@@ -59,7 +59,26 @@ pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Skip)> {
     Some((job, skip))
 }
 
+/// The occurrences of an enabled job that are due and have not started: what an edit passes over that takes
+/// them off the agenda. None while the collection is off, since there is no entry then.
+pub(super) fn due_unstarted(job: &Job, now: Timestamp) -> Option<Skip> {
+    let entry = job.progress.entry.filter(|_| job.state == JobState::Enabled)?;
+    let timetable = timetable(job);
+    let (first, reason) = if entry.cause == Cause::Schedule && !entry.started() {
+        (entry.nominal_at, SkipReason::Missed)
+    } else {
+        (next_occurrence(job, &timetable)?, SkipReason::Overlap)
+    };
+    if first > now {
+        return None;
+    }
+    let more = timetable.due_between(first, now);
+    let (last, count) = more.map_or((first, 1), |due| (due.last, due.count + 1));
+    Some(skip(job, first, last, count, reason, now))
+}
+
 /// What the job does when nothing of it is in flight any more.
+#[derive(Default)]
 pub(super) struct Next {
     pub(super) skips: Vec<Skip>,
     pub(super) records: Vec<Record>,
@@ -68,7 +87,7 @@ pub(super) struct Next {
 /// Sets the entry after an occurrence has ended: the newest of those that came due meanwhile, a run
 /// that waits, the next in the future, or the end of the job.
 pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
-    let mut next = Next { skips: Vec::new(), records: Vec::new() };
+    let mut next = Next::default();
     job.progress.entry = None;
     let mut scheduled = None;
     if job.state == JobState::Enabled {

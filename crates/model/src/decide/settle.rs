@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::next::{advance, end, next_occurrence, timetable};
+use super::next::{Next, advance, end};
 use crate::{Cause, Entry, Job, JobState, Outcome, Record, RecordStatus, Skip, Sku};
 
 /// An attempt that has ended.
@@ -16,6 +16,8 @@ pub struct Attempt {
     pub ended_at: Timestamp,
     /// How it ended.
     pub outcome: Outcome,
+    /// What was passed over to get to its occurrence; see [`catch_up`](super::catch_up).
+    pub skips: Vec<Skip>,
 }
 
 /// What is to be written.
@@ -35,30 +37,74 @@ pub fn settle(attempt: &Attempt, current: &Job, sku: Sku) -> Verdict {
     let claimed = &attempt.claimed;
     let entry = claimed.progress.entry.expect("what was claimed had an entry");
     let same_generation = current.generation == claimed.generation;
-    let execution_before = if same_generation { current.counters.execution } else { claimed.counters.execution };
+    let execution_before =
+        if same_generation { current.counters.execution } else { claimed.counters.execution };
     let ordinal = if entry.started() { entry.ordinal } else { execution_before + 1 };
-    let record = record(attempt, entry, ordinal);
-    let mut job = current.clone();
-    if !same_generation {
-        return Verdict { job, records: vec![record], skips: Vec::new() };
-    }
-    count(&mut job, attempt, entry);
     let dropped = current.progress.drop_count != claimed.progress.drop_count;
-    if dropped {
+    let mut job = current.clone();
+    let next = if !same_generation {
+        if !entry.started() {
+            job.last_started_at = job.last_started_at.max(Some(attempt.started_at));
+        }
+        take_up(&mut job, entry, attempt.ended_at)
+    } else if dropped {
+        count(&mut job, attempt, entry);
         settle_dropped(&mut job, attempt, entry);
-        return Verdict { job, records: vec![record], skips: Vec::new() };
+        take_up(&mut job, entry, attempt.ended_at)
+    } else {
+        count(&mut job, attempt, entry);
+        settle_held(&mut job, attempt, Entry { ordinal, ..entry }, sku)
+    };
+    if same_generation && job.state.is_final() {
+        job.progress.ended_at = Some(attempt.ended_at);
     }
+    let skips = [unaccounted_skips(attempt, current), next.skips].concat();
+    Verdict { job, records: [vec![record(attempt, entry, ordinal)], next.records].concat(), skips }
+}
+
+/// What was passed over to get to the occurrence, unless an edit has passed it over as well.
+fn unaccounted_skips(attempt: &Attempt, current: &Job) -> Vec<Skip> {
+    let claimed = &attempt.claimed;
+    let edited = current.revision != claimed.revision;
+    let accounted = |skip: &&Skip| {
+        current.generation != claimed.generation || (edited && current.progress.past_at >= Some(skip.last_at))
+    };
+    attempt.skips.iter().filter(|skip| !accounted(skip)).cloned().collect()
+}
+
+/// Nothing was dropped: the next attempt, or what comes next.
+fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Next {
     // A run that was put in front of an entry in flight is not lost.
-    if let Some(other) = job.progress.entry.filter(|other| *other != entry && other.cause == Cause::Run) {
+    let same = |other: &Entry| (other.cause, other.nominal_at) == (entry.cause, entry.nominal_at);
+    if let Some(other) = job.progress.entry.filter(|other| is_run(other) && !same(other)) {
         job.progress.runs.insert(0, other.nominal_at);
     }
-    let entry = Entry { ordinal, ..entry };
-    if let Some(next) = next_attempt(&mut job, attempt, entry, sku) {
-        job.progress.entry = Some(next);
-        return Verdict { job, records: vec![record], skips: Vec::new() };
+    if job.state.is_final() && attempt.claimed.state == JobState::Enabled {
+        // An edit that left no occurrence ended the job without knowing of this one.
+        job.state = JobState::Enabled;
+        job.progress.ended_at = None;
     }
-    let next = advance(&mut job, attempt.ended_at);
-    Verdict { job, records: [vec![record], next.records].concat(), skips: next.skips }
+    if let Some(next) = next_attempt(job, attempt, entry, sku) {
+        job.progress.entry = Some(next);
+        return Next::default();
+    }
+    advance(job, attempt.ended_at)
+}
+
+/// An edit has dropped what was in flight, and it has ended: what the edit put on the agenda goes on, as
+/// after any other occurrence. Where it put nothing there, the job or its collection is off.
+fn take_up(job: &mut Job, ended: Entry, now: Timestamp) -> Next {
+    let waiting = job.progress.entry;
+    job.progress.runs.splice(0..0, waiting.filter(is_run).map(|entry| entry.nominal_at));
+    if is_run(&ended) {
+        // It was in flight; who dropped it took it for one that waits.
+        job.progress.runs.retain(|&asked_at| asked_at != ended.nominal_at);
+    }
+    if waiting.is_some() { advance(job, now) } else { Next::default() }
+}
+
+fn is_run(entry: &Entry) -> bool {
+    entry.cause == Cause::Run
 }
 
 /// The counters, and how far the schedule has come.
@@ -93,13 +139,9 @@ fn settle_dropped(job: &mut Job, attempt: &Attempt, entry: Entry) {
     if scheduled {
         job.progress.last_failed = !attempt.outcome.succeeded;
     }
-    // Enabled again meanwhile: what was put on the agenda did not know that this one had started.
-    let replaceable = job.progress.entry.is_some_and(|next| next.cause == Cause::Schedule && !next.started());
-    if scheduled && job.state == JobState::Enabled && replaceable {
-        job.progress.entry = next_occurrence(job, &timetable(job)).map(Entry::scheduled);
-        if job.progress.entry.is_none() {
-            end(job, attempt.ended_at);
-        }
+    if scheduled && job.state.is_final() {
+        // Enabled again meanwhile, with nothing left: it ended without knowing how this one would.
+        end(job, attempt.ended_at);
     }
 }
 
@@ -112,6 +154,8 @@ fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Opt
         }
         return None;
     }
+    // An edit may have removed the error action that was pending.
+    job.spec.action.step(entry.step)?;
     let retries = job.spec.action.retries(entry.step, sku);
     if entry.attempt < retries.count {
         let due_at = attempt.ended_at.checked_add(retries.interval).unwrap_or(Timestamp::MAX);

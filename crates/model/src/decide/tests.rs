@@ -1,1 +1,11 @@
 //! The rules of the contract, as tests without a server.
+
+mod attempts;
+mod counters;
+mod edits;
+mod ending;
+mod overlap;
+mod properties;
+mod runs;
+mod skips;
+mod world;
