@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, header};
 use percent_encoding::percent_decode_str;
 use punctual_arm::ApiError;
 use punctual_model::{CollectionKey, GroupKey, JobKey, Name};
@@ -112,7 +112,31 @@ async fn dispatch(
         ("POST", Place::JobRun(key)) => job::run(state, call, &key).await,
         ("GET", Place::JobHistory(key)) => job::history(state, call, &key).await,
         ("GET", Place::JobOccurrences(key)) => job::occurrences(state, call, &key).await,
-        (method, _) => Err(ApiError::method_not_allowed(method)),
+        (method, place) => {
+            let refusal = Answer::error(&ApiError::method_not_allowed(method));
+            Ok(refusal.with_header(header::ALLOW, place.methods()))
+        }
+    }
+}
+
+impl Place {
+    /// The methods that this place has, for the header `Allow`.
+    fn methods(&self) -> &'static str {
+        match self {
+            Self::Root | Self::Health | Self::Ready | Self::OpenApi => "GET, HEAD",
+            Self::Group(_) => "GET, HEAD, PUT, DELETE",
+            Self::Collection(_) | Self::Job(_) => "GET, PUT, PATCH, DELETE",
+            Self::Registration(..) | Self::CollectionSwitch(..) | Self::JobRun(_) => "POST",
+            Self::Providers(_)
+            | Self::Provider(_)
+            | Self::Groups(_)
+            | Self::GroupOperation
+            | Self::CollectionsOfSubscription(_)
+            | Self::CollectionsOfGroup(_)
+            | Self::Jobs(_)
+            | Self::JobHistory(_)
+            | Self::JobOccurrences(_) => "GET",
+        }
     }
 }
 
