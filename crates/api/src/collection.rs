@@ -59,6 +59,9 @@ async fn change(
     if switched {
         let enabled = write.collection.enabled();
         write.jobs = jobs.iter().map(|job| switch_job(job, enabled, now)).collect();
+        let passed_over =
+            jobs.iter().zip(&write.jobs).flat_map(|(from, to)| decide::passed_over(from, to, now));
+        write.skips = passed_over.collect();
     }
     Ok(write)
 }

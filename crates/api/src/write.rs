@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use punctual_arm::ApiError;
-use punctual_model::{Collection, Job};
+use punctual_model::{Collection, Job, Skip};
 use punctual_store::{CollectionWrite, JobWrite, Refusal, WriteError};
 
 use crate::answer::trouble;
@@ -41,12 +41,17 @@ pub(crate) async fn until_written<T, F: Future<Output = Result<T, Missed>>>(
     Err(ApiError::write_contention())
 }
 
-/// Writes a job that was decided on this collection.
-pub(crate) async fn write_job(state: &ApiState, job: Job, collection: &Collection) -> Result<Job, Missed> {
+/// Writes a job that was decided on this collection, and what the change passes over though it was due.
+pub(crate) async fn write_job(
+    state: &ApiState,
+    job: Job,
+    skips: Vec<Skip>,
+    collection: &Collection,
+) -> Result<Job, Missed> {
     let write = JobWrite {
         job,
         collection_revision: collection.revision,
-        skips: Vec::new(),
+        skips,
         job_count_max: collection.job_count_max(),
     };
     state.store.put_job(write).await.map_err(|error| missed(error, collection))

@@ -30,7 +30,9 @@ pub(crate) async fn patch(
         let spec = reading::read(&body, move || job::read_patch(&bytes, &name, &old, &context)).await?;
         quota::check_job(&spec, &collection, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
-        let written = write_job(state, decide::edit(spec, &existing, placement), &collection).await?;
+        let job = decide::edit(spec, &existing, placement);
+        let skips = decide::passed_over(&existing, &job, now);
+        let written = write_job(state, job, skips, &collection).await?;
         Ok((written, collection))
     });
     let (job, collection) = written.await?;

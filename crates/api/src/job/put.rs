@@ -32,7 +32,9 @@ pub(crate) async fn put(
         quota::check_job(&spec, &collection, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let job = decide::place(spec, key, existing.as_ref(), placement);
-        let written = write_job(state, job, &collection).await?;
+        let skips =
+            existing.as_ref().map(|existing| decide::passed_over(existing, &job, now)).unwrap_or_default();
+        let written = write_job(state, job, skips, &collection).await?;
         Ok((written, collection, existing.is_none()))
     });
     let (job, collection, new) = written.await?;

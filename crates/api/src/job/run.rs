@@ -19,7 +19,7 @@ pub(crate) async fn run(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Resu
         }
         let job = decide::run(&job, state.now());
         let job = job.ok_or_else(ApiError::too_many_requests)?;
-        write_job(state, job, &collection).await
+        write_job(state, job, Vec::new(), &collection).await
     });
     written.await?;
     Answer::empty(StatusCode::OK)
