@@ -20,6 +20,7 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         ("api", vec!["arm", "model", "recurrence", "store"]),
         // Measures; dev only.
         ("bench", vec![]),
+        ("sim", vec!["model", "recurrence", "runner", "store", "store-sqlite"]),
         ("cli", vec!["actions", "api", "arm", "model", "recurrence", "runner", "store", "store-sqlite"]),
     ]
     .into_iter()

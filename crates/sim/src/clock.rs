@@ -1,0 +1,52 @@
+//! Time and randomness that the world owns.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{Clock, Mint};
+
+use crate::dice::Dice;
+use crate::op::dawn;
+
+/// The clock of one node: the world's time and how far the node is off.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NodeClock {
+    elapsed_ms: Arc<AtomicI64>,
+    skew_ms: Arc<AtomicI64>,
+}
+
+impl NodeClock {
+    /// A clock of the same world that is not off.
+    pub(crate) fn another(&self) -> Self {
+        Self { elapsed_ms: Arc::clone(&self.elapsed_ms), skew_ms: Arc::default() }
+    }
+
+    /// Moves the world's time.
+    pub(crate) fn advance(&self, by_ms: i64) {
+        self.elapsed_ms.fetch_add(by_ms, Ordering::Relaxed);
+    }
+
+    /// Sets how far this clock is off.
+    pub(crate) fn set_skew(&self, ms: i64) {
+        self.skew_ms.store(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for NodeClock {
+    fn now(&self) -> Timestamp {
+        let ms = self.elapsed_ms.load(Ordering::Relaxed) + self.skew_ms.load(Ordering::Relaxed);
+        dawn() + SignedDuration::from_millis(ms)
+    }
+}
+
+/// A mint of one world.
+#[derive(Debug, Default)]
+pub(crate) struct Counting(AtomicU64);
+
+impl Mint for Counting {
+    fn random(&self) -> u128 {
+        let mut dice = Dice::new(self.0.fetch_add(1, Ordering::Relaxed));
+        u128::from(dice.roll()) << 64 | u128::from(dice.roll())
+    }
+}

@@ -1,0 +1,225 @@
+//! Histories from seeds.
+
+use crate::dice::Dice;
+use crate::op::{Answer, Call, Change, Kind, Op, Point, Retry, Sketch, Unit, When};
+use crate::world::{COLLECTIONS, JOBS, NODES};
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// The history of a seed.
+pub fn history(seed: u64) -> Vec<Op> {
+    let mut dice = Dice::new(seed);
+    // Some worlds have one node and one job: what goes wrong there is easier to read.
+    let (nodes, jobs) = (dice.below(NODES) + 1, dice.below(JOBS) + 1);
+    let length = 10 + dice.below(70);
+    let mut author = Author { dice, nodes, jobs, now_ms: 0, ops: Vec::with_capacity(length) };
+    for job in 0..jobs.min(3) {
+        author.put(job);
+    }
+    while author.ops.len() < length {
+        author.write();
+    }
+    author.ops
+}
+
+struct Author {
+    dice: Dice,
+    nodes: usize,
+    jobs: usize,
+    now_ms: i64,
+    ops: Vec<Op>,
+}
+
+impl Author {
+    fn write(&mut self) {
+        let (node, job) = (self.dice.below(self.nodes), self.dice.below(self.jobs));
+        match self.dice.below(100) {
+            0..22 => {
+                self.pass();
+                self.ops.push(Op::Tick(node));
+            }
+            22..32 => {
+                let ms = self.distance();
+                self.now_ms += ms;
+                self.ops.push(Op::Elapse(ms));
+            }
+            32..38 => self.ops.push(Op::Tick(node)),
+            38..50 => self.interrupt(node, job),
+            50..58 => {
+                let (answer, times) = (self.answer(), 1 + self.dice.below(6));
+                self.ops.push(Op::Answer(job, answer, u32::try_from(times).unwrap_or(1)));
+            }
+            58..63 => self.put(job),
+            63..69 => {
+                let change = self.change();
+                self.ops.push(Op::Patch(job, change));
+            }
+            69..79 => self.switch(job),
+            79..84 => self.ops.push(Op::Run(job)),
+            84..86 => self.ops.push(Op::Delete(job)),
+            86..92 => {
+                let call = self.dice.pick(&[Call::Claim, Call::Begin, Call::Settle, Call::Read, Call::Write]);
+                let when = self.dice.pick(&[When::Before, When::After]);
+                let kind = self.dice.pick(&[Kind::Busy, Kind::Full, Kind::Closed]);
+                self.ops.push(Op::Fault(call, when, kind));
+            }
+            92..95 => {
+                let ms = self.distance().min(3 * HOUR);
+                let ms = if self.dice.once_in(2) { ms } else { -ms };
+                self.now_ms += ms;
+                self.ops.push(Op::Jump(ms));
+            }
+            95..97 => {
+                let ms = self.dice.between(-5_000, 5_000);
+                self.ops.push(Op::Skew(node, ms));
+            }
+            _ => self.down(node),
+        }
+    }
+
+    /// Something happens in the middle of a tick.
+    fn interrupt(&mut self, node: usize, job: usize) {
+        let point =
+            self.dice.pick(&[Point::Claimed, Point::Begun, Point::Fired, Point::Fired, Point::Settled]);
+        self.pass();
+        self.ops.push(Op::TickTo(node, point));
+        for _ in 0..self.dice.below(4) {
+            match self.dice.below(8) {
+                0 | 1 => self.pass(),
+                2 => self.put(job),
+                3 => {
+                    let change = self.change();
+                    self.ops.push(Op::Patch(job, change));
+                }
+                4 => self.switch(job),
+                5 => self.ops.push(Op::Run(job)),
+                6 => {
+                    let other = self.dice.below(self.nodes);
+                    self.ops.push(Op::Tick(other));
+                }
+                _ => {
+                    self.ops.push(Op::Expire(node));
+                    let other = self.dice.below(self.nodes);
+                    self.ops.push(Op::Tick(other));
+                }
+            }
+        }
+        if self.dice.once_in(3) {
+            self.down(node);
+        } else {
+            self.ops.push(Op::Resume(node));
+        }
+    }
+
+    fn down(&mut self, node: usize) {
+        let op = self.dice.pick(&[Op::Crash(node), Op::CrashAll, Op::Stop(node), Op::Crash(node)]);
+        self.ops.push(op);
+        if self.dice.once_in(2) {
+            self.pass();
+        }
+        self.ops.push(Op::Restart(node));
+    }
+
+    fn switch(&mut self, job: usize) {
+        let shelf = self.dice.below(COLLECTIONS);
+        let max = u32::try_from(self.dice.below(4)).unwrap_or(1) + 1;
+        let op = match self.dice.below(20) {
+            0..6 => Op::Disable(job),
+            6..13 => Op::Enable(job),
+            13..15 => Op::CollectionOff(shelf),
+            15..19 => Op::CollectionOn(shelf),
+            _ => Op::Quota(shelf, max),
+        };
+        self.ops.push(op);
+    }
+
+    fn put(&mut self, job: usize) {
+        let sketch = self.sketch();
+        self.ops.push(Op::Put(job, sketch));
+    }
+
+    fn pass(&mut self) {
+        let ms = self.distance();
+        self.now_ms += ms;
+        self.ops.push(Op::Advance(ms));
+    }
+
+    fn distance(&mut self) -> i64 {
+        let unit =
+            self.dice.pick(&[1, SECOND, 15 * SECOND, MINUTE, MINUTE, 10 * MINUTE, HOUR, HOUR, DAY, 10 * DAY]);
+        unit * self.dice.between(1, 5)
+    }
+
+    fn sketch(&mut self) -> Sketch {
+        let every = (!self.dice.once_in(5)).then(|| self.every());
+        Sketch {
+            start: self.moment(3),
+            every,
+            count: self.count(),
+            end: if self.dice.once_in(4) { self.moment(1) } else { None },
+            on: !self.dice.once_in(6),
+            retry: self.retry(),
+            errors: self.dice.pick(&[0, 0, 0, 1, 1, 2, 5]),
+        }
+    }
+
+    fn every(&mut self) -> (i64, Unit) {
+        let unit = self.dice.pick(&[
+            Unit::Minute,
+            Unit::Minute,
+            Unit::Hour,
+            Unit::Hour,
+            Unit::Day,
+            Unit::Week,
+            Unit::Month,
+            Unit::Berlin,
+        ]);
+        (self.dice.between(1, if unit == Unit::Minute { 20 } else { 3 }), unit)
+    }
+
+    fn count(&mut self) -> Option<i64> {
+        self.dice.once_in(3).then(|| self.dice.between(1, 4))
+    }
+
+    /// A second around now, or none once in so many times.
+    fn moment(&mut self, none_once_in: usize) -> Option<i64> {
+        let far = self.dice.pick(&[60, 3_600, 86_400, 10 * 86_400]);
+        let now = self.now_ms.div_euclid(SECOND);
+        let at = now + self.dice.between(-far, 2 * far);
+        (none_once_in < 2 || !self.dice.once_in(none_once_in)).then_some(at)
+    }
+
+    fn retry(&mut self) -> Retry {
+        match self.dice.below(4) {
+            0 => Retry::Default,
+            1 => Retry::Never,
+            _ => {
+                let seconds = self.dice.pick(&[15, 30, 60, 90, 3_600]);
+                Retry::Fixed(seconds, u32::try_from(self.dice.below(4)).unwrap_or(0))
+            }
+        }
+    }
+
+    fn change(&mut self) -> Change {
+        match self.dice.below(7) {
+            0 => Change::Start(self.moment(3)),
+            1 => Change::Every(if self.dice.once_in(4) { None } else { Some(self.every()) }),
+            2 => Change::Count(self.count()),
+            3 => Change::End(self.moment(3)),
+            4 | 5 => Change::Retry(self.retry()),
+            _ => Change::Errors(self.dice.pick(&[0, 1, 2])),
+        }
+    }
+
+    fn answer(&mut self) -> Answer {
+        match self.dice.below(6) {
+            0 => Answer::Success(self.dice.between(0, 59_999)),
+            1..4 => Answer::Failure(self.dice.between(0, 2_000)),
+            4 => Answer::Failure(0),
+            _ => Answer::Hang,
+        }
+    }
+}

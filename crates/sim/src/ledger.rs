@@ -1,0 +1,197 @@
+//! The ledger: what must be, kept beside what is.
+//!
+//! It learns of everything that the callers asked for and of everything that the store really did, and
+//! from that and the timetables alone it says what each job's state must be. It shares no code with the
+//! decisions: a rule that is wrong there is not wrong here.
+//!
+//! - [`account`]: one job: its definition, spans, occurrences, records.
+//! - [`span`]: a time in which the schedule of a job was on; every occurrence in it has one outcome.
+//! - [`hold`]: a claim from the agenda to its end.
+//! - [`judge`]: what the store shows, compared with the account.
+
+mod account;
+mod hold;
+mod judge;
+mod settle;
+mod span;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use punctual_model::{
+    Cause, Collection, CollectionKey, ExecutionTag, Job, JobId, JobKey, JobSpec, Skip, Sku,
+};
+
+pub(crate) use self::account::Account;
+use self::hold::Hold;
+
+/// The ledger, shared by whoever sees something.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Book(Arc<Mutex<Ledger>>);
+
+impl Book {
+    pub(crate) fn open(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a write is meant to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Intent {
+    Put { spec: JobSpec, at: Timestamp },
+    Patch { spec: JobSpec, at: Timestamp },
+    Run,
+    Collection { at: Timestamp },
+}
+
+/// A collection as it must be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shelf {
+    pub(crate) on: bool,
+    pub(crate) sku: Sku,
+    pub(crate) job_count_max: u32,
+}
+
+/// What must be.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) accounts: BTreeMap<JobId, Account>,
+    ids: BTreeMap<JobKey, JobId>,
+    used: BTreeSet<JobId>,
+    shelves: BTreeMap<CollectionKey, Shelf>,
+    holds: BTreeMap<u64, Hold>,
+    tags: HashMap<(JobId, Cause, Timestamp, u8), ExecutionTag>,
+    intent: Option<Intent>,
+    unsteady: bool,
+    problems: Vec<String>,
+}
+
+impl Ledger {
+    /// What is wrong so far.
+    pub(crate) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// From now on clocks can't be compared: one was set back, or one is off.
+    pub(crate) fn lose_steadiness(&mut self) {
+        self.unsteady = true;
+    }
+
+    /// Whether clocks were never set back and never off.
+    pub(crate) fn steady(&self) -> bool {
+        !self.unsteady
+    }
+
+    pub(crate) fn account(&self, key: &JobKey) -> Option<&Account> {
+        self.ids.get(key).and_then(|id| self.accounts.get(id))
+    }
+
+    pub(crate) fn shelf(&self, key: &CollectionKey) -> Option<Shelf> {
+        self.shelves.get(key).copied()
+    }
+
+    pub(crate) fn job_count(&self, key: &CollectionKey) -> usize {
+        self.accounts.values().filter(|account| account.key.collection == *key).count()
+    }
+
+    /// Says what the next write is meant to do.
+    pub(crate) fn intend(&mut self, intent: Intent) {
+        self.intent = Some(intent);
+    }
+
+    /// A write of a job was carried out, whether its caller was told or not.
+    pub(crate) fn wrote_job(&mut self, job: &Job, skips: &[Skip]) {
+        let Some(shelf) = self.shelf(&job.key.collection) else {
+            self.blame(job, "was written into a collection that is not there");
+            return;
+        };
+        match self.intent.take() {
+            Some(Intent::Put { spec, at }) => self.wrote_put(job, spec, at, shelf, skips),
+            Some(Intent::Patch { spec, at }) => {
+                let Some(account) = self.known(job) else { return };
+                let problems = account.patched(spec, at, shelf.on, skips);
+                self.extend(problems);
+            }
+            Some(Intent::Run) => {
+                if let Some(account) = self.known(job) {
+                    account.edits += 1;
+                    account.runs_accepted += 1;
+                }
+            }
+            Some(Intent::Collection { .. }) | None => self.blame(job, "was written by nobody"),
+        }
+    }
+
+    fn wrote_put(&mut self, job: &Job, spec: JobSpec, at: Timestamp, shelf: Shelf, skips: &[Skip]) {
+        if let Some(id) = self.ids.get(&job.key).copied() {
+            if id != job.id {
+                self.blame(job, "became another job by an update");
+            }
+            let Some(account) = self.accounts.get_mut(&id) else { return };
+            let problems = account.put_again(spec, at, shelf.on, skips);
+            self.extend(problems);
+            return;
+        }
+        if !self.used.insert(job.id) {
+            self.blame(job, "got an id that was used before");
+        }
+        if self.job_count(&job.key.collection) >= shelf.job_count_max as usize {
+            self.blame(job, "is one more than its collection may have");
+        }
+        self.ids.insert(job.key.clone(), job.id);
+        self.accounts.insert(job.id, Account::new(job.key.clone(), spec, at, shelf.on));
+    }
+
+    /// A job was deleted, or was not there.
+    pub(crate) fn deleted_job(&mut self, key: &JobKey, deleted: bool) {
+        let id = self.ids.remove(key);
+        if id.is_some() != deleted {
+            self.problems.push(format!(
+                "{}: a deletion found {deleted}, it must be {}",
+                key.name,
+                id.is_some()
+            ));
+        }
+        if let Some(id) = id {
+            self.accounts.remove(&id);
+        }
+    }
+
+    /// A collection was written with the jobs that its switch touches.
+    pub(crate) fn wrote_collection(&mut self, collection: &Collection, skips: &[Skip]) {
+        let Some(Intent::Collection { at }) = self.intent.take() else {
+            self.problems.push(format!("{}: a collection was written by nobody", collection.key.name));
+            return;
+        };
+        let on = collection.enabled();
+        let shelf = Shelf { on, sku: collection.sku, job_count_max: collection.job_count_max() };
+        let before = self.shelves.insert(collection.key.clone(), shelf);
+        if before.is_none_or(|before| before.on == on) {
+            return;
+        }
+        let mut problems = Vec::new();
+        for (id, account) in &mut self.accounts {
+            if account.key.collection == collection.key {
+                let own: Vec<Skip> = skips.iter().filter(|skip| skip.job == *id).cloned().collect();
+                problems.extend(account.switched(on, at, &own));
+            }
+        }
+        self.extend(problems);
+    }
+
+    fn known(&mut self, job: &Job) -> Option<&mut Account> {
+        if !self.accounts.contains_key(&job.id) {
+            self.blame(job, "was edited and is not known");
+        }
+        self.accounts.get_mut(&job.id)
+    }
+
+    pub(crate) fn blame(&mut self, job: &Job, what: &str) {
+        self.problems.push(format!("{}: {what}", job.key.name));
+    }
+
+    pub(crate) fn extend(&mut self, problems: Vec<String>) {
+        self.problems.extend(problems);
+    }
+}

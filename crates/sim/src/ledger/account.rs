@@ -1,0 +1,288 @@
+//! One job as it must be.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+use punctual_model::{Cause, Counters, JobKey, JobSpec, Record, Skip};
+use punctual_recurrence::Timetable;
+
+use super::span::{Span, TICK};
+
+/// All that is known of a job.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pub(crate) key: JobKey,
+    pub(crate) spec: JobSpec,
+    pub(crate) generation: u32,
+    pub(crate) put_at: Timestamp,
+    pub(super) timetable: Timetable,
+    /// No scheduled occurrence before this instant counts any more.
+    floor_at: Option<Timestamp>,
+    /// The latest scheduled occurrence of this generation that was started or skipped.
+    past_at: Option<Timestamp>,
+    /// Whether the collection is on.
+    pub(super) shelf_on: bool,
+    /// All spans; the last may be open.
+    pub(super) spans: Vec<Span>,
+    /// How often pending attempts were dropped.
+    pub(super) drops: u32,
+    /// How often somebody wrote it.
+    pub(super) edits: u32,
+    pub(super) occurrences: BTreeMap<(u32, Cause, Timestamp), Occurrence>,
+    pub(super) attempts: HashSet<(u32, Cause, Timestamp, u8, u32, bool)>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) skips: Vec<Skip>,
+    failure_count: u32,
+    pub(super) runs_accepted: usize,
+    pub(super) last_started_at: Option<Timestamp>,
+}
+
+/// An occurrence that was started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occurrence {
+    pub(super) ordinal: u32,
+    pub(super) started_at: Timestamp,
+    pub(super) main: Main,
+}
+
+/// What became of the main action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Main {
+    Succeeded,
+    /// It will be tried again.
+    Pending,
+    /// It failed for good.
+    Failed,
+}
+
+impl Account {
+    pub(super) fn new(key: JobKey, spec: JobSpec, at: Timestamp, shelf_on: bool) -> Self {
+        let mut account = Self {
+            timetable: timetable(&spec, at),
+            key,
+            spec,
+            generation: 1,
+            put_at: at,
+            floor_at: None,
+            past_at: None,
+            shelf_on,
+            spans: Vec::new(),
+            drops: 0,
+            edits: 0,
+            occurrences: BTreeMap::new(),
+            attempts: HashSet::new(),
+            records: Vec::new(),
+            skips: Vec::new(),
+            failure_count: 0,
+            runs_accepted: 0,
+            last_started_at: None,
+        };
+        account.open_span();
+        account
+    }
+
+    /// Whether the schedule is on.
+    pub(crate) fn on(&self) -> bool {
+        self.spec.enabled && self.shelf_on
+    }
+
+    pub(super) fn put_again(
+        &mut self,
+        spec: JobSpec,
+        at: Timestamp,
+        shelf_on: bool,
+        skips: &[Skip],
+    ) -> Vec<String> {
+        let problems = self.close_span(at, skips);
+        self.drop_pending();
+        self.edits += 1;
+        self.generation += 1;
+        self.timetable = timetable(&spec, at);
+        self.spec = spec;
+        self.put_at = at;
+        self.floor_at = None;
+        self.past_at = None;
+        self.shelf_on = shelf_on;
+        self.failure_count = 0;
+        self.open_span();
+        problems
+    }
+
+    pub(super) fn patched(
+        &mut self,
+        spec: JobSpec,
+        at: Timestamp,
+        shelf_on: bool,
+        skips: &[Skip],
+    ) -> Vec<String> {
+        self.edits += 1;
+        let timing_changed = spec.start_at != self.spec.start_at || spec.recurrence != self.spec.recurrence;
+        let (was_on, mut problems) = (self.spec.enabled, Vec::new());
+        if was_on && (!spec.enabled || timing_changed) {
+            problems = self.close_span(at, skips);
+        }
+        if was_on && !spec.enabled {
+            self.drop_pending();
+        }
+        self.timetable = timetable(&spec, self.put_at);
+        let now_on = spec.enabled;
+        self.spec = spec;
+        self.shelf_on = shelf_on;
+        if now_on && (!was_on || timing_changed) {
+            self.floor_at = Some(at);
+            self.open_span();
+        }
+        problems
+    }
+
+    pub(super) fn switched(&mut self, on: bool, at: Timestamp, skips: &[Skip]) -> Vec<String> {
+        self.edits += 1;
+        self.shelf_on = on;
+        if on {
+            self.floor_at = Some(at);
+            self.open_span();
+            return Vec::new();
+        }
+        let problems = self.close_span(at, skips);
+        self.drop_pending();
+        problems
+    }
+
+    /// The span that is open.
+    pub(super) fn open(&mut self) -> Option<&mut Span> {
+        self.spans.last_mut().filter(|span| span.closed_at.is_none())
+    }
+
+    /// What the schedule must have on the agenda next; none if nothing is left or it is off.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        if !self.on() || self.count_is_used_up() {
+            return None;
+        }
+        if self.spec.recurrence.is_none() {
+            let after_past = self.past_at.map(|past_at| past_at + TICK);
+            let first = self.timetable.first();
+            return first
+                .map(|at| [self.floor_at, after_past].into_iter().flatten().fold(at, Timestamp::max));
+        }
+        self.spans.last().filter(|span| span.closed_at.is_none()).and_then(|span| span.cursor)
+    }
+
+    /// As many occurrences were started as may be.
+    pub(super) fn count_is_used_up(&self) -> bool {
+        self.timetable.count().is_some_and(|count| self.started_count() >= count)
+    }
+
+    pub(super) fn started_count(&self) -> u32 {
+        self.count(|_, cause, _| cause == Cause::Schedule)
+    }
+
+    /// What the counters must show.
+    pub(super) fn counters(&self) -> Counters {
+        Counters {
+            execution: self.count(|_, _, _| true),
+            failure: self.failure_count,
+            faulted: self.count(|_, _, main| main == Main::Failed),
+        }
+    }
+
+    /// How many occurrences of a generation were started.
+    pub(super) fn execution_count(&self, generation: u32) -> u32 {
+        let count = self.occurrences.keys().filter(|(of, _, _)| *of == generation).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn count(&self, wanted: impl Fn(Timestamp, Cause, Main) -> bool) -> u32 {
+        let of_now = self.occurrences.range((self.generation, Cause::Schedule, Timestamp::MIN)..);
+        let found = of_now.filter(|((_, cause, at), occurrence)| wanted(*at, *cause, occurrence.main));
+        u32::try_from(found.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the main action of the latest scheduled occurrence failed for good.
+    pub(super) fn last_failed(&self) -> bool {
+        let scheduled = (self.generation, Cause::Schedule, Timestamp::MIN)
+            ..=(self.generation, Cause::Schedule, Timestamp::MAX);
+        self.occurrences.range(scheduled).next_back().is_some_and(|(_, last)| last.main == Main::Failed)
+    }
+
+    /// How many runs were accepted and not started.
+    pub(super) fn runs_waiting(&self) -> usize {
+        let mut started: Vec<Timestamp> = self
+            .occurrences
+            .keys()
+            .filter(|(_, cause, _)| *cause == Cause::Run)
+            .map(|(_, _, at)| *at)
+            .collect();
+        started.sort_unstable();
+        started.dedup();
+        self.runs_accepted.saturating_sub(started.len())
+    }
+
+    /// A scheduled occurrence has an outcome.
+    pub(super) fn note_past(&mut self, at: Timestamp) {
+        self.past_at = self.past_at.max(Some(at));
+    }
+
+    pub(super) fn note_failure(&mut self) {
+        self.failure_count += 1;
+    }
+
+    fn drop_pending(&mut self) {
+        self.drops += 1;
+        for occurrence in self.occurrences.values_mut() {
+            if occurrence.main == Main::Pending {
+                occurrence.main = Main::Failed;
+            }
+        }
+    }
+
+    fn open_span(&mut self) {
+        if !self.on() {
+            return;
+        }
+        let after_past = self.past_at.map(|past_at| past_at + TICK);
+        let cursor = match after_past.max(self.floor_at) {
+            None => self.timetable.first(),
+            Some(from) => self.timetable.at_or_after(from),
+        };
+        let chained = self.spec.recurrence.is_some();
+        self.spans.push(Span::new(&self.timetable, cursor, chained));
+    }
+
+    fn close_span(&mut self, at: Timestamp, skips: &[Skip]) -> Vec<String> {
+        let (name, recurring) = (self.key.name.clone(), self.spec.recurrence.is_some());
+        let mut problems = Vec::new();
+        for skip in skips {
+            self.skips.push(skip.clone());
+            self.note_past(skip.last_at);
+            if let Some(Err(problem)) = self.open().map(|span| span.pass_over(skip)) {
+                problems.push(format!("{name}: by an edit at {at}: {problem}"));
+            }
+        }
+        if let Some(span) = self.open() {
+            span.closed_at = Some(at);
+            if !recurring {
+                span.cursor = None;
+            }
+        }
+        if self.count_is_used_up()
+            && let Some(span) = self.spans.last_mut()
+        {
+            span.cursor = None;
+        }
+        problems
+    }
+
+    /// Occurrences that came due while the schedule was on, and have no outcome.
+    pub(crate) fn unaccounted(&self) -> Vec<String> {
+        let closed = self.spans.iter().filter_map(|span| Some((span.cursor?, span.closed_at?)));
+        let lost = closed.filter(|(cursor, closed_at)| cursor < closed_at);
+        lost.map(|(cursor, closed_at)| {
+            format!("{}: {cursor} was due before an edit at {closed_at} and has no outcome", self.key.name)
+        })
+        .collect()
+    }
+}
+
+fn timetable(spec: &JobSpec, put_at: Timestamp) -> Timetable {
+    spec.timetable(put_at).expect("worlds have valid rules only")
+}

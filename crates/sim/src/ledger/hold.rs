@@ -1,0 +1,216 @@
+//! A claim from the agenda to its end: it is claimed in time, begun only if nobody edited the job
+//! meanwhile, and fired as the definition says.
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{Cause, Entry, ExecutionTag, Firing, JobId, JobKey, Outcome};
+use punctual_store::{Claim, Fence};
+
+use super::{Account, Ledger};
+
+/// A claim that is less late than this is fired as it is.
+const LATE: SignedDuration = SignedDuration::from_millis(50);
+
+/// A claim.
+#[derive(Debug)]
+pub(super) struct Hold {
+    pub(super) node: usize,
+    pub(super) job: JobId,
+    pub(super) key: JobKey,
+    pub(super) generation: u32,
+    pub(super) entry: Entry,
+    /// The span that was open; none if the schedule was off.
+    pub(super) span: Option<usize>,
+    pub(super) drops: u32,
+    pub(super) edits: u32,
+    begun: bool,
+    /// Its node died or lost it: whatever it still does must have no effect.
+    pub(super) abandoned: bool,
+    pub(super) shot: Option<Shot>,
+}
+
+/// An attempt that was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shot {
+    pub(super) nominal_at: Timestamp,
+    pub(super) started_at: Timestamp,
+    pub(super) ended_at: Timestamp,
+    pub(super) succeeded: Option<bool>,
+}
+
+impl Ledger {
+    pub(crate) fn claimed(&mut self, node: usize, claims: &[Claim], until: Timestamp) {
+        for claim in claims {
+            let job = &claim.job;
+            let (Some(entry), Some(account)) = (job.progress.entry, self.accounts.get(&job.id)) else {
+                self.blame(job, "was claimed, and is not there or has no entry");
+                continue;
+            };
+            let span = account.on().then(|| account.spans.len().wrapping_sub(1));
+            let hold = Hold {
+                node,
+                job: job.id,
+                key: job.key.clone(),
+                generation: account.generation,
+                entry,
+                span,
+                drops: account.drops,
+                edits: account.edits,
+                begun: false,
+                abandoned: false,
+                shot: None,
+            };
+            if entry.due_at > until || entry.nominal_at > until {
+                self.blame(job, &format!("was claimed at {until}, before its time: {entry:?}"));
+            }
+            if self.held(job.id) {
+                self.blame(job, "was claimed while it is claimed");
+            }
+            self.holds.insert(claim.fence.0, hold);
+        }
+    }
+
+    /// Whether a job is claimed by somebody who may act on it.
+    pub(crate) fn held(&self, job: JobId) -> bool {
+        // An edit takes back what was not begun.
+        let kept = |hold: &Hold| {
+            hold.begun || self.accounts.get(&job).is_some_and(|account| account.edits == hold.edits)
+        };
+        self.holds.values().any(|hold| hold.job == job && !hold.abandoned && kept(hold))
+    }
+
+    pub(crate) fn begun(&mut self, fences: &[Fence], holds: &[bool]) {
+        for (fence, holds) in fences.iter().zip(holds) {
+            let Some(hold) = self.holds.get_mut(&fence.0) else {
+                if *holds {
+                    self.problems.push(format!("a claim was confirmed that nobody made: {fence:?}"));
+                }
+                continue;
+            };
+            let untouched = self.accounts.get(&hold.job).is_some_and(|account| account.edits == hold.edits);
+            let valid = untouched && !hold.abandoned;
+            hold.begun = *holds;
+            if valid != *holds {
+                let name = hold.key.name.clone();
+                self.problems.push(format!("{name}: its claim was confirmed: {holds}, it must be {valid}"));
+            }
+            if !*holds {
+                self.holds.remove(&fence.0);
+            }
+        }
+    }
+
+    pub(crate) fn released(&mut self, fences: &[Fence]) {
+        for fence in fences {
+            self.holds.remove(&fence.0);
+        }
+    }
+
+    /// A node has lost its claims. Their fences.
+    pub(crate) fn abandon(&mut self, node: Option<usize>) -> Vec<Fence> {
+        let mut fences = Vec::new();
+        for (fence, hold) in &mut self.holds {
+            if node.is_none_or(|node| node == hold.node) && !hold.abandoned {
+                hold.abandoned = true;
+                fences.push(Fence(*fence));
+            }
+        }
+        fences
+    }
+
+    /// A node has done whatever it will do with claims that it lost.
+    pub(crate) fn forget(&mut self, node: usize) {
+        self.holds.retain(|_, hold| hold.node != node || !hold.abandoned);
+    }
+
+    /// The claims of a node that it has not begun.
+    pub(crate) fn unbegun(&self, node: usize) -> Vec<Fence> {
+        let own = self.holds.iter().filter(|(_, hold)| hold.node == node && !hold.begun && !hold.abandoned);
+        own.map(|(fence, _)| Fence(*fence)).collect()
+    }
+
+    pub(crate) fn fired(&mut self, node: usize, firing: &Firing, now: Timestamp) {
+        let name = firing.job.name.clone();
+        let Some(hold) = self.begun_hold(node, &firing.job) else {
+            self.problems.push(format!("{name}: was fired without a claim that was confirmed"));
+            return;
+        };
+        hold.shot =
+            Some(Shot { nominal_at: firing.nominal_at, started_at: now, ended_at: now, succeeded: None });
+        let (id, entry, edits, abandoned) = (hold.job, hold.entry, hold.edits, hold.abandoned);
+        let tagged = (id, entry.cause, firing.nominal_at, firing.step);
+        let first: ExecutionTag = *self.tags.entry(tagged).or_insert(firing.tag);
+        if first != firing.tag || self.tags.iter().any(|(of, tag)| *tag == firing.tag && *of != tagged) {
+            self.problems
+                .push(format!("{name}: the execution tag {} is not that of its occurrence", firing.tag));
+        }
+        if abandoned {
+            return;
+        }
+        if let Some(account) = self.accounts.get(&id).filter(|account| account.edits == edits) {
+            let problems = account.check_shot(entry, firing, now);
+            self.extend(problems);
+        }
+    }
+
+    pub(crate) fn answered(&mut self, node: usize, firing: &Firing, outcome: &Outcome, now: Timestamp) {
+        if let Some(shot) = self.begun_hold(node, &firing.job).and_then(|hold| hold.shot.as_mut()) {
+            shot.ended_at = now.max(shot.started_at);
+            shot.succeeded = Some(outcome.succeeded);
+        }
+    }
+
+    /// The claim that a node is firing: one of the job that it has not answered yet.
+    fn begun_hold(&mut self, node: usize, key: &JobKey) -> Option<&mut Hold> {
+        let open = |hold: &&mut Hold| {
+            let unanswered = hold.shot.is_none_or(|shot| shot.succeeded.is_none());
+            hold.node == node && hold.key == *key && hold.begun && unanswered
+        };
+        self.holds.values_mut().find(|hold| open(hold))
+    }
+}
+
+impl Account {
+    /// Whether an attempt may be made, and made now.
+    fn check_shot(&self, entry: Entry, firing: &Firing, now: Timestamp) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut blame = |what: String| problems.push(format!("{}: {what}", self.key.name));
+        let at = firing.nominal_at;
+        let scheduled = entry.cause == Cause::Schedule;
+        if (scheduled && !self.on()) || !self.shelf_on {
+            blame(format!("{at} was fired while the job was off"));
+        }
+        if (firing.step, firing.attempt) != (entry.step, entry.attempt) {
+            blame(format!("{at} was fired as another attempt than was claimed: {entry:?}"));
+        }
+        let caught_up = scheduled && !entry.started() && at > entry.nominal_at;
+        if at != entry.nominal_at && !caught_up {
+            blame(format!("{at} was fired instead of {}", entry.nominal_at));
+        }
+        let attempt = (self.generation, entry.cause, at, firing.step, firing.attempt, false);
+        if self.attempts.contains(&attempt) {
+            blame(format!("{at} step {} attempt {} was fired again", firing.step, firing.attempt));
+        }
+        if firing.action.as_ref() != &self.spec.action {
+            blame(format!("{at} was fired by another definition than the job's"));
+        }
+        if !scheduled || entry.started() {
+            return problems;
+        }
+        if self.count_is_used_up() {
+            blame(format!("{at} was fired beyond the count"));
+        }
+        if let Some(rule) = &self.spec.recurrence {
+            if !self.timetable.contains(at) {
+                blame(format!("{at} was fired and is no occurrence"));
+            }
+            if rule.end_at.is_some_and(|end_at| at > end_at) {
+                blame(format!("{at} was fired after the end"));
+            }
+            let newer = self.timetable.next_after(at).filter(|newer| *newer <= now);
+            if let Some(newer) = newer.filter(|_| now.duration_since(at) > LATE) {
+                blame(format!("{at} was fired although {newer} is due as well"));
+            }
+        }
+        problems
+    }
+}

@@ -1,0 +1,253 @@
+//! Settlements: an attempt is recorded once, as it was; what follows it follows the policy, to the
+//! millisecond; what was skipped was to be skipped.
+
+use jiff::SignedDuration;
+use punctual_model::{Cause, Entry, JobSpec, Record, RecordStatus, Skip, SkipReason, Sku};
+use punctual_store::{Settled, Settlement};
+
+use super::account::{Main, Occurrence};
+use super::hold::{Hold, Shot};
+use super::{Account, Ledger};
+
+impl Ledger {
+    pub(crate) fn settled(&mut self, settlement: &Settlement, answer: &Settled) {
+        let fence = settlement.fence.0;
+        let valid = self.holds.get(&fence).filter(|hold| !hold.abandoned);
+        let Some(hold) = valid else {
+            if !matches!(answer, Settled::Lost) {
+                let name = &settlement.job.key.name;
+                self.problems.push(format!("{name}: was settled by somebody who has no claim: {answer:?}"));
+            }
+            return;
+        };
+        let account = self.accounts.get_mut(&hold.job);
+        let name = hold.key.name.clone();
+        match (answer, account) {
+            (Settled::Recorded, Some(account)) => {
+                let Some(shelf) = self.shelves.get(&account.key.collection) else { return };
+                let problems = account.settled(hold, settlement, shelf.sku, !self.unsteady);
+                let blamed = problems.into_iter().map(|problem| format!("{name}: {problem}"));
+                self.problems.extend(blamed);
+                self.holds.remove(&fence);
+            }
+            (Settled::Changed(..), Some(account)) if account.edits != hold.edits => {}
+            (Settled::Gone, None) => {
+                self.holds.remove(&fence);
+            }
+            (answer, _) => self.problems.push(format!("{name}: a settlement was answered {answer:?}")),
+        }
+    }
+}
+
+impl Account {
+    fn settled(&mut self, hold: &Hold, settlement: &Settlement, sku: Sku, steady: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        let attempts = settlement.records.iter().filter(|record| record.status != RecordStatus::Postponed);
+        let [record] = attempts.collect::<Vec<_>>()[..] else {
+            return vec![format!("a settlement has not one attempt: {:?}", settlement.records)];
+        };
+        let removed = self.spec.action.step(hold.entry.step).is_none();
+        match hold.shot {
+            Some(shot) => problems.extend(check_record(record, hold, shot)),
+            // An edit took the step away: there is nothing to fire, and that is recorded.
+            None if removed && record.status == RecordStatus::Failed => {}
+            None => problems.push("was settled before it was fired".into()),
+        }
+        for record in &settlement.records {
+            let postponed = record.status == RecordStatus::Postponed;
+            let Record { generation, cause, nominal_at, step, attempt, .. } = *record;
+            let new = self.attempts.insert((generation, cause, nominal_at, step, attempt, postponed));
+            // A clock that was set back lets a run go before what was released already: that is released
+            // again, and its first release is the one on record.
+            if !new && (steady || !postponed) {
+                problems.push(format!("{nominal_at} step {step} attempt {attempt} has two records"));
+            }
+            if new {
+                self.records.push(record.clone());
+            }
+        }
+        let dropped = self.drops != hold.drops;
+        let retries = retries(&self.spec, record.step, sku);
+        let again = !dropped && record.attempt < retries.1;
+        problems.extend(self.note_attempt(record, hold, again));
+        problems.extend(self.note_skips(&settlement.skips, record, hold, steady));
+        if !dropped {
+            problems.extend(self.check_next(record, settlement, retries));
+        }
+        problems
+    }
+
+    /// Takes an attempt into the books of its occurrence.
+    fn note_attempt(&mut self, record: &Record, hold: &Hold, again: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        let Record { generation, cause, nominal_at, .. } = *record;
+        let of_now = generation == self.generation;
+        let failed = record.status == RecordStatus::Failed;
+        let occurrence = (generation, cause, nominal_at);
+        let expected = self.execution_count(generation) + 1;
+        if !hold.entry.started() {
+            self.last_started_at = Some(record.started_at);
+            let begun = Occurrence { ordinal: expected, started_at: record.started_at, main: Main::Pending };
+            let twice = cause == Cause::Run
+                && self.occurrences.keys().any(|(_, of, at)| (*of, *at) == (Cause::Run, nominal_at));
+            if self.occurrences.insert(occurrence, begun).is_some() || twice {
+                problems.push(format!("{cause:?} {nominal_at} was started twice"));
+            }
+            if cause == Cause::Schedule && of_now {
+                self.note_past(nominal_at);
+            }
+        }
+        let Some(known) = self.occurrences.get_mut(&occurrence) else {
+            problems.push(format!("{nominal_at} was retried without a first attempt"));
+            return problems;
+        };
+        if known.ordinal != record.ordinal {
+            problems
+                .push(format!("{nominal_at} has ordinal {}, it must be {}", record.ordinal, known.ordinal));
+        }
+        if record.step == 0 {
+            known.main = match (failed, again) {
+                (false, _) => Main::Succeeded,
+                (true, true) => Main::Pending,
+                (true, false) => Main::Failed,
+            };
+            if failed && of_now {
+                self.note_failure();
+            }
+        }
+        problems
+    }
+
+    fn note_skips(&mut self, skips: &[Skip], record: &Record, hold: &Hold, steady: bool) -> Vec<String> {
+        let mut problems = Vec::new();
+        let occurrence = (record.generation, record.cause, record.nominal_at);
+        let begun_at = self.occurrences.get(&occurrence).map_or(record.started_at, |known| known.started_at);
+        let of_now = record.generation == self.generation;
+        let (missed, overlapped): (Vec<&Skip>, Vec<&Skip>) =
+            skips.iter().partition(|skip| skip.reason == SkipReason::Missed);
+        self.skips.extend(skips.iter().cloned());
+        for skip in &missed {
+            if skip.first_at != hold.entry.nominal_at || skip.last_at >= record.nominal_at {
+                problems.push(format!("what was skipped as missed was not: {skip:?}"));
+            }
+            if of_now {
+                self.note_past(skip.last_at);
+            }
+        }
+        let scheduled = record.cause == Cause::Schedule && !hold.entry.started();
+        if let Some(span) = hold.span.and_then(|index| self.spans.get_mut(index)) {
+            problems.extend(missed.iter().filter_map(|skip| span.skipped(skip).err()));
+            if scheduled {
+                problems.extend(span.started(record.nominal_at).err());
+            }
+        }
+        if scheduled
+            && of_now
+            && hold.span != Some(self.spans.len().wrapping_sub(1))
+            && let Some(span) = self.open()
+        {
+            span.pass(record.nominal_at);
+        }
+        for skip in overlapped {
+            // Behind a run that waited itself, they may have been due before it began.
+            let before = skip.first_at < begun_at && record.cause == Cause::Schedule && steady;
+            if before || skip.last_at > record.ended_at {
+                problems
+                    .push(format!("what was skipped as overlapping did not overlap {begun_at}: {skip:?}"));
+            }
+            self.note_past(skip.last_at);
+            match self.open() {
+                Some(span) => problems.extend(span.skipped(skip).err()),
+                None => problems.push(format!("something was skipped while the job was off: {skip:?}")),
+            }
+        }
+        problems
+    }
+
+    /// What follows an attempt: the next one by the policy, or what is next for the job.
+    fn check_next(
+        &mut self,
+        record: &Record,
+        settlement: &Settlement,
+        (interval, count): (SignedDuration, u32),
+    ) -> Vec<String> {
+        let failed = record.status == RecordStatus::Failed;
+        let entry = settlement.job.progress.entry;
+        let attempt = Entry {
+            nominal_at: record.nominal_at,
+            due_at: record.ended_at,
+            cause: record.cause,
+            step: record.step,
+            attempt: record.attempt,
+            ordinal: record.ordinal,
+        };
+        // An edit may have taken the step away.
+        let there = self.spec.action.step(record.step).is_some();
+        let expected = if failed && there && record.attempt < count {
+            Some(Entry { attempt: record.attempt + 1, due_at: record.ended_at + interval, ..attempt })
+        } else if failed && self.spec.action.step(record.step + 1).is_some() {
+            Some(Entry { step: record.step + 1, attempt: 0, ..attempt })
+        } else {
+            None
+        };
+        if expected.is_some() {
+            let right = entry == expected;
+            return if right {
+                Vec::new()
+            } else {
+                vec![format!("{entry:?} follows, it must be {expected:?}")]
+            };
+        }
+        self.check_release(record, settlement)
+    }
+
+    /// An occurrence is over: the newest that came due meanwhile is released, unless a run goes first.
+    fn check_release(&mut self, record: &Record, settlement: &Settlement) -> Vec<String> {
+        let mut problems = Vec::new();
+        let now = record.ended_at;
+        let entry = settlement.job.progress.entry;
+        if entry.is_some_and(|entry| entry.started()) {
+            problems.push(format!("{entry:?} follows an occurrence that is over"));
+        }
+        let scheduled = entry.filter(|entry| entry.cause == Cause::Schedule);
+        let waited = scheduled.filter(|entry| entry.nominal_at <= now).map(|entry| entry.nominal_at);
+        let postponed = settlement.records.iter().find(|record| record.status == RecordStatus::Postponed);
+        let told = postponed.map(|record| record.nominal_at);
+        if waited != told {
+            problems.push(format!("{waited:?} waited, and {told:?} is recorded as postponed"));
+        }
+        if let Some(postponed) = postponed
+            && (postponed.started_at, postponed.ended_at) != (postponed.nominal_at, now)
+        {
+            problems.push(format!("a postponed occurrence has other times: {postponed:?}"));
+        }
+        if self.spec.recurrence.is_some() && !self.count_is_used_up() {
+            let newest = self.open().and_then(|span| span.newest_due(now));
+            if scheduled.is_some() && newest != waited {
+                problems.push(format!("{waited:?} is released, and the newest is {newest:?}"));
+            }
+        }
+        problems
+    }
+}
+
+fn check_record(record: &Record, hold: &Hold, shot: Shot) -> Option<String> {
+    let Shot { nominal_at, started_at, ended_at, succeeded } = shot;
+    let status = if succeeded == Some(true) { RecordStatus::Completed } else { RecordStatus::Failed };
+    let told = (record.generation, record.nominal_at, record.started_at, record.ended_at, record.status);
+    let entry = hold.entry;
+    let same = told == (hold.generation, nominal_at, started_at, ended_at, status)
+        && (record.cause, record.step, record.attempt) == (entry.cause, entry.step, entry.attempt);
+    (!same).then(|| format!("{record:?} is recorded of {shot:?}"))
+}
+
+/// The policy of a step: its own, else the main action's, else the plan's.
+fn retries(spec: &JobSpec, step: u8, sku: Sku) -> (SignedDuration, u32) {
+    let usual = SignedDuration::from_secs(if sku == Sku::Free { 3_600 } else { 30 });
+    let own = spec.action.step(step).and_then(|action| action.retry.as_ref());
+    match own.or(spec.action.retry.as_ref()) {
+        None => (usual, 4),
+        Some(policy) if !policy.fixed => (usual, 0),
+        Some(policy) => (policy.interval.unwrap_or(usual), policy.count.unwrap_or(4)),
+    }
+}

@@ -1,0 +1,87 @@
+//! A time in which the schedule of a job was on.
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::Skip;
+use punctual_recurrence::Timetable;
+
+/// The resolution of time.
+pub(super) const TICK: SignedDuration = SignedDuration::from_nanos(100);
+
+/// From when a schedule was switched on, or changed, to when that ended. The outcomes of its
+/// occurrences come in order and without a gap: `cursor` is the one that must come next.
+#[derive(Debug)]
+pub(crate) struct Span {
+    timetable: Timetable,
+    /// Whether the rule alone says what comes next. A job that runs once may run when it is switched on.
+    chained: bool,
+    /// The first occurrence without an outcome; none if there is none left.
+    pub(super) cursor: Option<Timestamp>,
+    /// When it ended.
+    pub(super) closed_at: Option<Timestamp>,
+    /// What the edit that ended it passed over: whoever edits can't know whether the attempt in flight
+    /// will be recorded, so that one may be among them and have a record as well.
+    passed_over: Option<(Timestamp, Timestamp)>,
+}
+
+impl Span {
+    pub(super) fn new(timetable: &Timetable, cursor: Option<Timestamp>, chained: bool) -> Self {
+        Self { timetable: timetable.clone(), chained, cursor, closed_at: None, passed_over: None }
+    }
+
+    /// One occurrence has its outcome.
+    pub(super) fn started(&mut self, at: Timestamp) -> Result<(), String> {
+        let passed_over = self.passed_over.is_some_and(|(first, last)| first <= at && at <= last);
+        if passed_over { Ok(()) } else { self.advance(at, at) }
+    }
+
+    /// The edit that ends the span passes some over.
+    pub(super) fn pass_over(&mut self, skip: &Skip) -> Result<(), String> {
+        self.passed_over = Some((skip.first_at, skip.last_at));
+        self.skipped(skip)
+    }
+
+    /// Some occurrences were skipped.
+    pub(super) fn skipped(&mut self, skip: &Skip) -> Result<(), String> {
+        if !self.chained {
+            return self.advance(skip.first_at, skip.last_at);
+        }
+        if !self.timetable.contains(skip.last_at) {
+            return Err(format!("a skip ends at {}, which is no occurrence", skip.last_at));
+        }
+        let count = self.timetable.due_between(skip.first_at - TICK, skip.last_at).map_or(0, |due| due.count);
+        if count != skip.count {
+            return Err(format!("a skip counts {}, but there are {count}", skip.count));
+        }
+        self.advance(skip.first_at, skip.last_at)
+    }
+
+    /// The occurrence has its outcome elsewhere: it was in flight when the span began.
+    pub(super) fn pass(&mut self, at: Timestamp) {
+        if self.cursor == Some(at) {
+            self.cursor = self.timetable.next_after(at);
+        }
+    }
+
+    /// The newest occurrence that is due at an instant, of those without an outcome.
+    pub(super) fn newest_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let first = self.cursor.filter(|first| *first <= now)?;
+        Some(self.timetable.due_between(first, now).map_or(first, |due| due.last))
+    }
+
+    fn advance(&mut self, first: Timestamp, last: Timestamp) -> Result<(), String> {
+        // On a node whose clock is ahead, occurrences start that were not due for whoever edited.
+        let ahead = self.closed_at.is_some_and(|closed_at| self.cursor.is_none_or(|at| at >= closed_at));
+        if !self.chained || ahead {
+            self.cursor = None;
+            return Ok(());
+        }
+        let expected = self.cursor;
+        self.cursor = self.timetable.next_after(last);
+        match expected {
+            Some(cursor) if cursor == first => Ok(()),
+            Some(cursor) if cursor < first => Err(format!("{cursor} has no outcome, and {first} has one")),
+            Some(cursor) => Err(format!("{first} has an outcome, but the next occurrence is {cursor}")),
+            None => Err(format!("{first} has an outcome, but no occurrence was left")),
+        }
+    }
+}

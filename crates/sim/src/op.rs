@@ -1,0 +1,277 @@
+//! What can happen in a world. A history is a list of these.
+//!
+//! `Debug` prints them as they are written in Rust, so that a history that failed can be pasted into a
+//! test.
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{Action, ActionKind, HttpAction, JobSpec, RetryPolicy};
+use punctual_recurrence::{Frequency, Rule, Schedule, Weekday};
+
+/// One thing that happens. Nodes, jobs and collections are numbers, taken modulo how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Time passes while nobody acts, in milliseconds.
+    Advance(i64),
+    /// Time passes while every node that is up ticks whenever something is due.
+    Elapse(i64),
+    /// The wall clock is set, by so many milliseconds, forward or back.
+    Jump(i64),
+    /// The clock of a node is off by so many milliseconds from now on.
+    Skew(usize, i64),
+    /// A node claims, fires, settles.
+    Tick(usize),
+    /// A node does so until a point and stays there.
+    TickTo(usize, Point),
+    /// A node goes on from where it stayed.
+    Resume(usize),
+    /// A node dies where it stands. Its claims are free, as after its lease.
+    Crash(usize),
+    /// All nodes die, and the store with them; it is opened anew.
+    CrashAll,
+    /// The claims of a node are taken from it although it lives.
+    Expire(usize),
+    /// A node comes back.
+    Restart(usize),
+    /// A node gives back what it has not begun, finishes what it has, and goes.
+    Stop(usize),
+    /// PUT of a job.
+    Put(usize, Sketch),
+    /// PATCH of a job.
+    Patch(usize, Change),
+    /// DELETE of a job.
+    Delete(usize),
+    /// A job is switched on.
+    Enable(usize),
+    /// A job is switched off.
+    Disable(usize),
+    /// A run is asked for.
+    Run(usize),
+    /// A collection is switched on.
+    CollectionOn(usize),
+    /// A collection is switched off.
+    CollectionOff(usize),
+    /// A collection may have so many jobs from now on.
+    Quota(usize, u32),
+    /// The receiver will answer the next attempts of a job like this, so many times.
+    Answer(usize, Answer, u32),
+    /// The store fails once.
+    Fault(Call, When, Kind),
+}
+
+/// Where a tick can stop: right after this was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// What is due was claimed.
+    Claimed,
+    /// The claims were confirmed.
+    Begun,
+    /// The receiver has answered.
+    Fired,
+    /// The settlement is written, and the runner does not know it yet.
+    Settled,
+}
+
+/// How a receiver answers an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It succeeds after so many milliseconds.
+    Success(i64),
+    /// It fails after so many milliseconds.
+    Failure(i64),
+    /// It never answers: the attempt fails after 60 seconds.
+    Hang,
+}
+
+/// Which call to the store fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Call {
+    Claim,
+    Begin,
+    Settle,
+    Read,
+    Write,
+}
+
+/// Whether a call that fails was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// It was not.
+    Before,
+    /// It was, and nobody is told.
+    After,
+}
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Kind {
+    Busy,
+    Full,
+    Closed,
+}
+
+/// A definition of a job, small enough to read. Instants are seconds after [`dawn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// The start time.
+    pub start: Option<i64>,
+    /// The recurrence; once without it.
+    pub every: Option<(i64, Unit)>,
+    /// Its count.
+    pub count: Option<i64>,
+    /// Its end.
+    pub end: Option<i64>,
+    /// Whether the job is switched on.
+    pub on: bool,
+    /// The retry policy.
+    pub retry: Retry,
+    /// How many error actions follow one another.
+    pub errors: u8,
+}
+
+/// A unit of recurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Unit {
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    /// Weeks, on Monday and Friday, at 2:30 and 17:30 in Berlin.
+    Berlin,
+}
+
+/// A retry policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// None was written: the default of the plan.
+    Default,
+    /// No retries.
+    Never,
+    /// After so many seconds, so many times.
+    Fixed(i64, u32),
+}
+
+/// What a PATCH changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as in a sketch")]
+pub enum Change {
+    Start(Option<i64>),
+    Every(Option<(i64, Unit)>),
+    Count(Option<i64>),
+    End(Option<i64>),
+    Retry(Retry),
+    Errors(u8),
+}
+
+/// When every world begins: a day before clocks are set forward in Berlin.
+pub fn dawn() -> Timestamp {
+    "2026-03-28T00:00:00Z".parse().expect("it is an instant")
+}
+
+/// An instant, so many seconds after [`dawn`].
+pub fn instant(seconds: i64) -> Timestamp {
+    dawn() + SignedDuration::from_secs(seconds)
+}
+
+impl Sketch {
+    /// The definition that it stands for.
+    pub fn spec(&self) -> JobSpec {
+        let recurrence = self.every.map(|every| rule(every, self.count, self.end));
+        let mut action = http("main");
+        action.retry = self.retry.policy();
+        action.error_action = errors(self.errors);
+        JobSpec { start_at: self.start.map(instant), action, recurrence, enabled: self.on }
+    }
+}
+
+impl Retry {
+    fn policy(self) -> Option<RetryPolicy> {
+        match self {
+            Self::Default => None,
+            Self::Never => Some(RetryPolicy { fixed: false, interval: None, count: None }),
+            Self::Fixed(seconds, count) => Some(RetryPolicy {
+                fixed: true,
+                interval: Some(SignedDuration::from_secs(seconds)),
+                count: Some(count),
+            }),
+        }
+    }
+}
+
+impl Change {
+    /// A definition with the change made.
+    pub fn apply(self, spec: &JobSpec) -> JobSpec {
+        let mut spec = spec.clone();
+        match self {
+            Self::Start(start) => spec.start_at = start.map(instant),
+            Self::Every(None) => spec.recurrence = None,
+            Self::Every(Some(every)) => {
+                let old = spec.recurrence.take();
+                let mut new = rule(every, None, None);
+                new.count = old.as_ref().and_then(|old| old.count);
+                new.end_at = old.and_then(|old| old.end_at);
+                spec.recurrence = Some(new);
+            }
+            Self::Count(count) => {
+                if let Some(rule) = &mut spec.recurrence {
+                    rule.count = count;
+                }
+            }
+            Self::End(end) => {
+                if let Some(rule) = &mut spec.recurrence {
+                    rule.end_at = end.map(instant);
+                }
+            }
+            Self::Retry(retry) => spec.action.retry = retry.policy(),
+            Self::Errors(depth) => spec.action.error_action = errors(depth),
+        }
+        spec
+    }
+}
+
+fn rule((interval, unit): (i64, Unit), count: Option<i64>, end: Option<i64>) -> Rule {
+    let frequency = match unit {
+        Unit::Minute => Frequency::Minute,
+        Unit::Hour => Frequency::Hour,
+        Unit::Day => Frequency::Day,
+        Unit::Week | Unit::Berlin => Frequency::Week,
+        Unit::Month => Frequency::Month,
+    };
+    let mut rule = Rule { count, end_at: end.map(instant), ..Rule::every(interval, frequency) };
+    if unit == Unit::Berlin {
+        rule.time_zone = Some("Europe/Berlin".into());
+        rule.schedule = Some(Schedule {
+            week_days: vec![Weekday::Monday, Weekday::Friday, Weekday::Sunday],
+            hours: vec![2, 17],
+            minutes: vec![30],
+            ..Schedule::default()
+        });
+    }
+    rule
+}
+
+fn errors(depth: u8) -> Option<Box<Action>> {
+    if depth == 0 {
+        return None;
+    }
+    let mut action = http("error");
+    // Every other error action has a policy of its own.
+    action.retry = depth.is_multiple_of(2).then(|| Retry::Fixed(15, 1).policy()).flatten();
+    action.error_action = errors(depth - 1);
+    Some(Box::new(action))
+}
+
+fn http(host: &str) -> Action {
+    let request = HttpAction {
+        declared_https: false,
+        uri: format!("http://{host}.example/"),
+        method: "POST".to_owned(),
+        headers: Vec::new(),
+        body: None,
+        authentication: None,
+    };
+    Action { kind: ActionKind::Http(request), retry: None, error_action: None }
+}

@@ -1,0 +1,68 @@
+//! The receiver of all firings: it answers as it was told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use punctual_model::{Clock, Firing, Outcome};
+use punctual_runner::Dispatcher;
+
+use crate::clock::NodeClock;
+use crate::gate::Gate;
+use crate::ledger::Book;
+use crate::op::{Answer, Point};
+
+/// The time that every action has.
+const TIMEOUT_MS: i64 = 60_000;
+
+/// How an attempt is answered that nothing was said about.
+const USUAL: Answer = Answer::Success(5);
+
+/// What was said about the attempts of each job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script(Arc<Mutex<BTreeMap<String, VecDeque<Answer>>>>);
+
+impl Script {
+    /// The next attempts of a job are answered like this.
+    pub(crate) fn add(&self, job: &str, answer: Answer, times: u32) {
+        let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = script.entry(job.to_owned()).or_default();
+        answers.extend((0..times).map(|_| answer));
+    }
+
+    /// All attempts succeed from now on.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn next(&self, job: &str) -> Answer {
+        let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        script.get_mut(job).and_then(VecDeque::pop_front).unwrap_or(USUAL)
+    }
+}
+
+/// The way of one node to the receiver.
+pub(crate) struct Receiver {
+    pub(crate) node: usize,
+    pub(crate) script: Script,
+    pub(crate) clock: NodeClock,
+    pub(crate) gate: Gate,
+    pub(crate) book: Book,
+}
+
+#[async_trait]
+impl Dispatcher for Receiver {
+    async fn fire(&self, firing: &Firing) -> Outcome {
+        self.book.open().fired(self.node, firing, self.clock.now());
+        let (succeeded, after_ms) = match self.script.next(firing.job.name.as_str()) {
+            Answer::Success(after_ms) if after_ms < TIMEOUT_MS => (true, after_ms),
+            Answer::Failure(after_ms) if after_ms < TIMEOUT_MS => (false, after_ms),
+            Answer::Success(_) | Answer::Failure(_) | Answer::Hang => (false, TIMEOUT_MS),
+        };
+        self.clock.advance(after_ms);
+        self.gate.pass(Point::Fired).await;
+        let outcome = Outcome { succeeded, message: if succeeded { "took it" } else { "refused it" }.into() };
+        self.book.open().answered(self.node, firing, &outcome, self.clock.now());
+        outcome
+    }
+}

@@ -1,0 +1,277 @@
+//! A store that is watched: the ledger learns what the store really did, and faults come between the
+//! store and its caller, before or after the call was carried out.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
+use punctual_store::{
+    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Fence, Group, HistoryAsk, JobWrite,
+    JobsAsk, Resources, Settled, Settlement, Store, StoredRecord, Trouble, WriteError,
+};
+use tokio::sync::watch;
+
+use crate::gate::Gate;
+use crate::ledger::Book;
+use crate::op::{Call, Kind, Point, When};
+
+/// What all callers of the store share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    store: Arc<Mutex<Option<Arc<dyn Store>>>>,
+    faults: Arc<Mutex<Vec<(Call, When, Kind)>>>,
+    pub(crate) book: Book,
+}
+
+impl Shared {
+    pub(crate) fn new(store: Arc<dyn Store>, book: Book) -> Self {
+        Self { store: Arc::new(Mutex::new(Some(store))), faults: Arc::default(), book }
+    }
+
+    /// The store itself, without faults.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(store.as_ref().expect("a world that goes on has a store"))
+    }
+
+    /// Closes the store and puts another in its place.
+    pub(crate) fn replace(&self, open: impl FnOnce() -> Arc<dyn Store>) {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        // The old one is closed before the new one is opened: a directory has one owner.
+        *store = None;
+        *store = Some(open());
+    }
+
+    pub(crate) fn add_fault(&self, call: Call, when: When, kind: Kind) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).push((call, when, kind));
+    }
+
+    pub(crate) fn clear_faults(&self) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn take_fault(&self, call: Call) -> Fault {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = faults.iter().position(|(of, _, _)| *of == call);
+        Fault(found.map(|index| faults.remove(index)))
+    }
+}
+
+/// What goes wrong with one call.
+struct Fault(Option<(Call, When, Kind)>);
+
+impl Fault {
+    fn check(&self, at: When) -> Result<(), Trouble> {
+        match self.0 {
+            Some((_, when, kind)) if when == at => Err(trouble(kind)),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn trouble(kind: Kind) -> Trouble {
+    let doing = "go on in spite of a fault";
+    match kind {
+        Kind::Busy => Trouble::Busy { doing },
+        Kind::Full => Trouble::Full { doing },
+        Kind::Closed => Trouble::Closed { doing },
+    }
+}
+
+/// The store as one caller sees it.
+pub(crate) struct Watched {
+    /// The node that calls; none for the API.
+    pub(crate) node: Option<usize>,
+    pub(crate) gate: Gate,
+    pub(crate) shared: Shared,
+}
+
+impl Watched {
+    async fn read<T>(&self, read: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+        let fault = self.shared.take_fault(Call::Read);
+        fault.check(When::Before)?;
+        let answer = read.await;
+        fault.check(When::After)?;
+        answer
+    }
+}
+
+#[async_trait]
+impl Agenda for Watched {
+    async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        let fault = self.shared.take_fault(Call::Claim);
+        fault.check(When::Before)?;
+        // A tick that will be held takes one: what is begun is fired at once, so nothing that was begun
+        // may wait behind an attempt that is held.
+        let held_later = !matches!(self.gate.closed(), None | Some(Point::Claimed));
+        let ask = ClaimAsk { limit: if held_later { 1 } else { ask.limit }, ..ask.clone() };
+        let claims = self.shared.store().claim(&ask).await?;
+        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), &claims, ask.until);
+        fault.check(When::After)?;
+        self.gate.pass(Point::Claimed).await;
+        Ok(claims)
+    }
+
+    async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        let fault = self.shared.take_fault(Call::Begin);
+        fault.check(When::Before)?;
+        let holds = self.shared.store().begin(fences).await?;
+        self.shared.book.open().begun(fences, &holds);
+        fault.check(When::After)?;
+        self.gate.pass(Point::Begun).await;
+        Ok(holds)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        let fault = self.shared.take_fault(Call::Settle);
+        fault.check(When::Before)?;
+        let answers = self.shared.store().settle(settlements.clone()).await?;
+        for (settlement, answer) in settlements.iter().zip(&answers) {
+            self.shared.book.open().settled(settlement, answer);
+        }
+        fault.check(When::After)?;
+        self.gate.pass(Point::Settled).await;
+        Ok(answers)
+    }
+
+    async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        self.shared.book.open().released(fences);
+        self.shared.store().release(fences).await
+    }
+
+    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        self.shared.store().next_due(passed_over).await
+    }
+
+    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
+        self.shared.store().in_flight(jobs).await
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.store().changes()
+    }
+}
+
+#[async_trait]
+impl Resources for Watched {
+    async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble> {
+        self.read(self.shared.store().collection(key)).await
+    }
+
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+        self.read(self.shared.store().collections(ask)).await
+    }
+
+    async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
+        let fault = self.shared.take_fault(Call::Write);
+        fault.check(When::Before)?;
+        let skips = write.skips.clone();
+        let written = self.shared.store().put_collection(write).await?;
+        self.shared.book.open().wrote_collection(&written, &skips);
+        fault.check(When::After)?;
+        Ok(written)
+    }
+
+    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
+        self.shared.store().delete_collection(key).await
+    }
+
+    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
+        self.read(self.shared.store().job(key)).await
+    }
+
+    async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
+        self.read(self.shared.store().job_in_collection(key)).await
+    }
+
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+        self.read(self.shared.store().jobs(collection, ask)).await
+    }
+
+    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
+        self.read(self.shared.store().job_count(collection)).await
+    }
+
+    async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
+        let fault = self.shared.take_fault(Call::Write);
+        fault.check(When::Before)?;
+        let skips = write.skips.clone();
+        let written = self.shared.store().put_job(write).await?;
+        self.shared.book.open().wrote_job(&written, &skips);
+        fault.check(When::After)?;
+        Ok(written)
+    }
+
+    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
+        let fault = self.shared.take_fault(Call::Write);
+        fault.check(When::Before)?;
+        let deleted = self.shared.store().delete_job(key).await?;
+        self.shared.book.open().deleted_job(key, deleted);
+        fault.check(When::After)?;
+        Ok(deleted)
+    }
+
+    async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
+        self.shared.store().group(key).await
+    }
+
+    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+        self.shared.store().groups(subscription).await
+    }
+
+    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
+        self.shared.store().put_group(group).await
+    }
+
+    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
+        self.shared.store().delete_group(key).await
+    }
+
+    async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
+        self.shared.store().unregistered(subscription).await
+    }
+
+    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
+        self.shared.store().set_unregistered(subscription, unregistered).await
+    }
+}
+
+#[async_trait]
+impl Archive for Watched {
+    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
+        self.read(self.shared.store().history(ask)).await
+    }
+
+    async fn records_between(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredRecord>, Trouble> {
+        self.read(self.shared.store().records_between(job, from, to, limit)).await
+    }
+
+    async fn skips(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Skip>, Trouble> {
+        self.read(self.shared.store().skips(job, from, to, limit)).await
+    }
+
+    async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
+        self.shared.store().prune(before, limit).await
+    }
+
+    async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {
+        self.shared.store().prune_to(keep, limit).await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
+        self.shared.store().purge(before, limit).await
+    }
+}

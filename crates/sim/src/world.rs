@@ -1,0 +1,381 @@
+//! A world: some nodes over one store, a receiver, a caller, a clock, and a ledger that watches.
+
+mod backing;
+mod node;
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{
+    Clock, Collection, CollectionKey, CollectionState, Job, JobId, JobKey, Quota, Record, Skip, Sku, decide,
+};
+use punctual_store::{HistoryAsk, JobsAsk, Store};
+
+pub use self::backing::Backing;
+use self::backing::Opened;
+use self::node::Node;
+use crate::caller::{Caller, Denied};
+use crate::clock::NodeClock;
+use crate::gate::{Gate, block_on};
+use crate::ledger::Book;
+use crate::op::{Op, Point};
+use crate::receiver::Script;
+use crate::watched::{Shared, Watched};
+
+/// How many nodes a world has.
+pub const NODES: usize = 3;
+/// How many collections: one of the standard plan, one of the free plan.
+pub const COLLECTIONS: usize = 2;
+/// How many jobs may be named; the even ones are in the first collection.
+pub const JOBS: usize = 6;
+
+/// As much is asked of the store at once.
+const MANY: usize = 100_000;
+/// How often nodes tick within one elapse, and until the agenda is found not to drain.
+const TICKS_MAX: usize = 400;
+
+/// What a history came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Of each job that is left: what anybody can read.
+    pub jobs: Vec<JobEnding>,
+    /// How far the clock went forward in all.
+    pub elapsed: SignedDuration,
+}
+
+/// What can be read of a job, but for ids, which stores may give as they like.
+#[derive(Debug, PartialEq, Eq)]
+pub struct JobEnding {
+    key: JobKey,
+    status: String,
+    next_at: Option<Timestamp>,
+    /// Newest first, without the job's id.
+    records: Vec<Record>,
+    /// By their first occurrence, without the job's id.
+    skips: Vec<Skip>,
+}
+
+/// A history that came to something that must not be.
+#[derive(Debug)]
+pub struct Failure {
+    /// After which operation; the number of operations if it was found at the end.
+    pub at: usize,
+    /// What is wrong.
+    pub problems: Vec<String>,
+}
+
+/// Plays a history on a store and judges it.
+pub fn play(ops: &[Op], backing: Backing) -> Result<Ending, Failure> {
+    let mut world = World::new(backing);
+    for (at, op) in ops.iter().enumerate() {
+        world.apply(*op);
+        world.judge(matches!(op, Op::CrashAll));
+        world.stop_if_wrong(at)?;
+    }
+    world.calm_down();
+    world.stop_if_wrong(ops.len())?;
+    let ending = world.ending();
+    world.stop_if_wrong(ops.len())?;
+    Ok(ending)
+}
+
+struct World {
+    clock: NodeClock,
+    book: Book,
+    script: Script,
+    shared: Shared,
+    opened: Opened,
+    api: Watched,
+    nodes: Vec<Node>,
+    elapsed_ms: i64,
+}
+
+impl World {
+    fn new(backing: Backing) -> Self {
+        let (clock, book) = (NodeClock::default(), Book::default());
+        let (opened, store) = Opened::new(backing);
+        let shared = Shared::new(store, book.clone());
+        let api = Watched { node: None, gate: Gate::default(), shared: shared.clone() };
+        let script = Script::default();
+        let nodes = (0..NODES).map(|node| Node::new(node, &shared, &clock, &script, &opened)).collect();
+        let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0 };
+        for index in 0..COLLECTIONS {
+            let made = block_on(world.caller().make(world.collection(index)));
+            assert!(made.is_ok(), "an empty store takes a collection: {made:?}");
+        }
+        world
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { store: &self.api, book: &self.book, now: self.clock.now() }
+    }
+
+    fn collection(&self, index: usize) -> Collection {
+        Collection {
+            key: shelf_key(index),
+            location: "West US".to_owned(),
+            tags: Vec::new(),
+            sku: if index == 0 { Sku::Standard } else { Sku::Free },
+            state: CollectionState::Enabled,
+            quota: (index > 0).then(|| Quota { job_count_max: Some(2), ..Quota::default() }),
+            created_at: self.clock.now(),
+            revision: 0,
+        }
+    }
+
+    fn apply(&mut self, op: Op) {
+        // What is begun is fired at once: nothing but the end of its node comes between.
+        if !matches!(op, Op::Crash(_) | Op::CrashAll | Op::Expire(_) | Op::Stop(_)) {
+            self.nodes.iter_mut().filter(|node| node.at(Point::Begun)).for_each(Node::resume);
+        }
+        match op {
+            Op::Advance(ms) => self.advance(ms.max(0)),
+            Op::Jump(ms) => {
+                if ms < 0 {
+                    self.book.open().lose_steadiness();
+                }
+                self.advance(ms);
+            }
+            Op::Elapse(ms) => self.elapse(ms.max(0)),
+            Op::Skew(node, ms) => {
+                self.book.open().lose_steadiness();
+                self.nodes[node % NODES].clock.set_skew(ms);
+            }
+            Op::Tick(node) => self.nodes[node % NODES].tick(None),
+            Op::TickTo(node, point) => self.nodes[node % NODES].tick(Some(point)),
+            Op::Resume(node) => self.nodes[node % NODES].resume(),
+            Op::Crash(node) => self.nodes[node % NODES].crash(),
+            Op::Expire(node) => self.nodes[node % NODES].expire(),
+            Op::CrashAll => self.crash_all(),
+            Op::Restart(node) => self.nodes[node % NODES].up = true,
+            Op::Stop(node) => self.nodes[node % NODES].stop(),
+            Op::Answer(job, answer, times) => self.script.add(&job_name(job), answer, times),
+            Op::Fault(call, when, kind) => self.shared.add_fault(call, when, kind),
+            Op::Put(..)
+            | Op::Patch(..)
+            | Op::Delete(_)
+            | Op::Enable(_)
+            | Op::Disable(_)
+            | Op::Run(_)
+            | Op::CollectionOn(_)
+            | Op::CollectionOff(_)
+            | Op::Quota(..) => self.call(op),
+        }
+    }
+
+    /// A call of the API: its answer must be what the ledger expects.
+    fn call(&mut self, op: Op) {
+        let (job, expected) = self.expected(op);
+        let caller = self.caller();
+        let answer = block_on(async {
+            match op {
+                Op::Put(_, sketch) => caller.put(&job, &sketch.spec()).await,
+                Op::Patch(_, change) => caller.patch(&job, |spec| change.apply(spec)).await,
+                Op::Enable(_) => caller.patch(&job, |spec| with_enabled(spec, true)).await,
+                Op::Disable(_) => caller.patch(&job, |spec| with_enabled(spec, false)).await,
+                Op::Delete(_) => caller.delete(&job).await,
+                Op::Run(_) => caller.run(&job).await,
+                Op::CollectionOn(index) => caller.switch(&shelf_key(index), true).await,
+                Op::CollectionOff(index) => caller.switch(&shelf_key(index), false).await,
+                Op::Quota(index, max) => caller.quota(&shelf_key(index), max).await,
+                _ => unreachable!("only calls of the API come here"),
+            }
+        });
+        let right = match &answer {
+            Err(Denied::Trouble | Denied::Crowded) => true,
+            Ok(()) => expected.is_empty(),
+            Err(denied) => expected.contains(&format!("{denied:?}").as_str()),
+        };
+        if !right {
+            let problem = format!("{op:?} was answered {answer:?}, it must be one of {expected:?}");
+            self.book.open().extend(vec![problem]);
+        }
+    }
+
+    /// Why a call must be refused; empty if it must not.
+    fn expected(&self, op: Op) -> (JobKey, Vec<&'static str>) {
+        let key = match op {
+            Op::Put(job, _)
+            | Op::Patch(job, _)
+            | Op::Delete(job)
+            | Op::Enable(job)
+            | Op::Disable(job)
+            | Op::Run(job) => job_key(job),
+            _ => return (job_key(0), Vec::new()),
+        };
+        let ledger = self.book.open();
+        let shelf = ledger.shelf(&key.collection);
+        let stored = block_on(self.shared.store().job(&key)).expect("the store itself has no faults");
+        let ended = stored.is_some_and(|job| job.state.is_final());
+        let mut expected = Vec::new();
+        match (op, ledger.account(&key)) {
+            (Op::Put(..), None) => {
+                let full = shelf
+                    .is_some_and(|shelf| ledger.job_count(&key.collection) >= shelf.job_count_max as usize);
+                expected.extend(full.then_some("Full"));
+            }
+            (Op::Put(..) | Op::Patch(..) | Op::Enable(_) | Op::Disable(_), Some(_)) => {
+                expected.extend(ended.then_some("Final"));
+            }
+            (Op::Run(_), Some(_)) => expected.extend(shelf.is_some_and(|shelf| !shelf.on).then_some("Off")),
+            (Op::Delete(_), Some(_)) => {}
+            (_, _) => expected.push("Missing"),
+        }
+        (key, expected)
+    }
+
+    fn advance(&mut self, ms: i64) {
+        self.clock.advance(ms);
+        self.elapsed_ms += ms.max(0);
+    }
+
+    /// Time passes, and nodes tick whenever something is due.
+    fn elapse(&mut self, ms: i64) {
+        let until = self.clock.now() + SignedDuration::from_millis(ms);
+        for _ in 0..TICKS_MAX {
+            let now = self.clock.now();
+            let ahead = self.nodes.iter().filter(|node| node.idle()).map(|node| node.clock.now()).max();
+            let due = block_on(self.shared.store().next_due(&[])).expect("the store itself has no faults");
+            let (Some(ahead), Some(due)) = (ahead, due) else { break };
+            let wait = due.duration_since(ahead).max(SignedDuration::ZERO);
+            if now + wait > until {
+                break;
+            }
+            let mut wait_ms = i64::try_from(wait.as_millis()).unwrap_or(0);
+            wait_ms += i64::from(wait > SignedDuration::from_millis(wait_ms));
+            self.advance(wait_ms);
+            self.nodes.iter_mut().for_each(|node| node.tick(None));
+        }
+        let rest = until.duration_since(self.clock.now()).as_millis();
+        self.advance(i64::try_from(rest).unwrap_or(0).max(0));
+    }
+
+    fn crash_all(&mut self) {
+        self.nodes.iter_mut().for_each(Node::drop_course);
+        let fences = self.book.open().abandon(None);
+        self.opened.reopen(&self.shared, &fences);
+        (0..NODES).for_each(|node| self.book.open().forget(node));
+        for node in &mut self.nodes {
+            node.up = true;
+        }
+    }
+
+    /// Faults stop: all nodes are up and their clocks right, the store and the receiver do as they are
+    /// asked. Then the agenda must drain, now and for some time on.
+    fn calm_down(&mut self) {
+        self.shared.clear_faults();
+        self.script.clear();
+        for node in &mut self.nodes {
+            node.up = true;
+            node.clock.set_skew(0);
+            node.resume();
+        }
+        self.drain();
+        // What is retried or comes tomorrow is done as well.
+        for hours in [1, 23] {
+            self.advance(hours * 3_600_000);
+            self.drain();
+        }
+        self.judge(true);
+        let problems: Vec<String> =
+            self.book.open().accounts.values().flat_map(crate::ledger::Account::unaccounted).collect();
+        self.book.open().extend(problems);
+    }
+
+    fn drain(&mut self) {
+        for _ in 0..TICKS_MAX {
+            self.nodes.iter_mut().for_each(|node| node.tick(None));
+            let due = block_on(self.shared.store().next_due(&[])).expect("the store itself has no faults");
+            if due.is_none_or(|due| due > self.clock.now()) {
+                let now = self.clock.now();
+                let jobs = self.jobs();
+                let ledger = self.book.open();
+                let stuck = jobs.iter().filter_map(|job| ledger.accounts.get(&job.id)?.drained(now, job));
+                let stuck: Vec<String> = stuck.collect();
+                drop(ledger);
+                self.book.open().extend(stuck);
+                return;
+            }
+        }
+        self.book.open().extend(vec!["the agenda does not drain".into()]);
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let ask = JobsAsk { state: None, skip: 0, limit: MANY };
+        let store = self.shared.store();
+        let of =
+            |index| block_on(store.jobs(&shelf_key(index), &ask)).expect("the store itself has no faults");
+        (0..COLLECTIONS).flat_map(of).collect()
+    }
+
+    fn judge(&self, with_history: bool) {
+        let store = self.shared.store();
+        let ask = JobsAsk { state: None, skip: 0, limit: MANY };
+        for index in 0..COLLECTIONS {
+            let key = shelf_key(index);
+            let collection = block_on(store.collection(&key)).expect("the store itself has no faults");
+            let jobs = block_on(store.jobs(&key, &ask)).expect("the store itself has no faults");
+            match collection {
+                Some(collection) => self.book.open().judge(&collection, &jobs),
+                None => self.book.open().extend(vec![format!("collection {index} is gone")]),
+            }
+        }
+        if with_history {
+            for job in self.jobs() {
+                let (records, skips) = self.history(&job);
+                self.book.open().judge_history(&job, records, skips);
+            }
+        }
+    }
+
+    fn history(&self, job: &Job) -> (Vec<Record>, Vec<Skip>) {
+        let store = self.shared.store();
+        let ask = HistoryAsk { job: job.id, statuses: Vec::new(), after: None, skip: 0, limit: MANY };
+        let records = block_on(store.history(&ask)).expect("the store itself has no faults");
+        let skips = store.skips(job.id, Timestamp::MIN, Timestamp::MAX, MANY);
+        let skips = block_on(skips).expect("the store itself has no faults");
+        (records.into_iter().map(|stored| stored.record).collect(), skips)
+    }
+
+    fn ending(&self) -> Ending {
+        let jobs = self.jobs().into_iter().map(|job| self.job_ending(&job)).collect();
+        Ending { jobs, elapsed: SignedDuration::from_millis(self.elapsed_ms) }
+    }
+
+    fn job_ending(&self, job: &Job) -> JobEnding {
+        let (records, skips) = self.history(job);
+        let on = self.book.open().shelf(&job.key.collection).is_some_and(|shelf| shelf.on);
+        let Job { state, counters, last_started_at, progress, generation, .. } = job;
+        JobEnding {
+            key: job.key.clone(),
+            status: format!("{state:?} {generation} {counters:?} {last_started_at:?} {progress:?}"),
+            next_at: decide::next_execution_at(job, on),
+            records: records.into_iter().map(|record| Record { job: JobId(0), ..record }).collect(),
+            skips: skips.into_iter().map(|skip| Skip { job: JobId(0), ..skip }).collect(),
+        }
+    }
+
+    fn stop_if_wrong(&self, at: usize) -> Result<(), Failure> {
+        let problems = self.book.open().problems().to_vec();
+        if problems.is_empty() { Ok(()) } else { Err(Failure { at, problems }) }
+    }
+}
+
+fn with_enabled(spec: &punctual_model::JobSpec, enabled: bool) -> punctual_model::JobSpec {
+    punctual_model::JobSpec { enabled, ..spec.clone() }
+}
+
+fn shelf_key(index: usize) -> CollectionKey {
+    CollectionKey::new("sub", "group", format!("c{}", index % COLLECTIONS))
+}
+
+fn job_name(index: usize) -> String {
+    format!("j{}", index % JOBS)
+}
+
+fn job_key(index: usize) -> JobKey {
+    shelf_key(index).job(job_name(index))
+}
+
+/// A store of any kind.
+type AnyStore = Arc<dyn Store>;

@@ -1,0 +1,60 @@
+//! The stores that a world can stand on, and what a crash leaves of them.
+
+use std::sync::Arc;
+
+use punctual_model::Mint;
+use punctual_store::{Fence, KeyRing, MemoryStore, Vault};
+use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
+use tempfile::TempDir;
+
+use super::AnyStore;
+use crate::clock::Counting;
+use crate::gate::block_on;
+use crate::watched::Shared;
+
+/// The kind of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// The reference in memory. A crash leaves all but the claims.
+    Memory,
+    /// SQLite. A crash closes it; it is opened anew from its files.
+    Sqlite,
+}
+
+/// What is needed to open the store again.
+pub(super) struct Opened {
+    pub(super) mint: Arc<dyn Mint>,
+    directory: Option<TempDir>,
+    vault: Arc<Vault>,
+}
+
+impl Opened {
+    pub(super) fn new(backing: Backing) -> (Self, AnyStore) {
+        let mint: Arc<dyn Mint> = Arc::new(Counting::default());
+        let vault = Arc::new(Vault::new(&KeyRing::generate(&*mint)));
+        let directory = match backing {
+            Backing::Memory => None,
+            Backing::Sqlite => Some(tempfile::tempdir().expect("a directory for a store can be made")),
+        };
+        let opened = Self { mint, directory, vault };
+        let store = opened.sqlite().unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        (opened, store)
+    }
+
+    fn sqlite(&self) -> Option<AnyStore> {
+        let directory = self.directory.as_ref()?;
+        let mut options = Options::new(directory.path(), Arc::clone(&self.vault), Arc::clone(&self.mint));
+        options.synchronous = Synchronous::Off;
+        options.reader_count = 2;
+        Some(Arc::new(SqliteStore::open(options).expect("a store that nobody owns can be opened")))
+    }
+
+    /// The process died: what is held in memory is gone.
+    pub(super) fn reopen(&self, shared: &Shared, fences: &[Fence]) {
+        if self.directory.is_none() {
+            block_on(shared.store().release(fences)).expect("the store itself has no faults");
+            return;
+        }
+        shared.replace(|| self.sqlite().expect("it has a directory"));
+    }
+}

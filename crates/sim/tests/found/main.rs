@@ -1,0 +1,16 @@
+//! Histories that once came to something that must not be, and some seeds.
+//!
+//! Whatever the simulator finds stays here for ever, as the short history that showed it: `scripts/sim`
+//! prints it as a test.
+
+mod edit;
+mod seeds;
+
+use punctual_sim::{Backing, Op, Verdict, verdict};
+
+/// A history must be right on both stores, which must agree.
+fn check(ops: &[Op]) {
+    if let Verdict::Wrong { backing, at, problems } = verdict(ops, &[Backing::Memory, Backing::Sqlite]) {
+        panic!("wrong on {backing:?} after operation {at}:\n{}", problems.join("\n"));
+    }
+}
