@@ -19,8 +19,11 @@ use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use jiff::Timestamp;
 use punctual_actions::{Actions, Settings};
-use punctual_model::{Action, ActionKind, Cause, CollectionKey, ExecutionTag, Firing, HttpAction, JobId};
+use punctual_model::{
+    Action, ActionKind, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
+};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -44,12 +47,22 @@ const OWN_HEADERS: &[(&str, &str)] = &[
     ("user-agent", "punctual/0.1.0"),
 ];
 
+/// The machine's clock.
+struct RealClock;
+
+impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "tokens expire by the real clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
 fn main() {
     let address = receiver();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let uri = format!("http://{address}/hook");
-        let actions = Arc::new(Actions::new(Settings::default()).unwrap());
+        let actions = Arc::new(Actions::new(Settings::default(), Arc::new(RealClock)).unwrap());
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let bare: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);

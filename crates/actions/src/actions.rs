@@ -1,18 +1,21 @@
 //! Carries out actions of all kinds.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use punctual_model::{ActionKind, Firing, Outcome, ServiceBusMessage};
+use punctual_model::{ActionKind, Clock, Firing, Outcome};
+use tokio_rustls::TlsConnector;
 use url::Url;
 
 use crate::client::{Clients, PoolLimits};
 use crate::dial::Dialer;
 use crate::oauth::Tokens;
+use crate::service_bus::{AmqpEndpoint, Entity, EntityAddress, RestEndpoint, ServiceBus};
 use crate::settings::{Settings, SettingsError};
 use crate::storage_queue::Endpoint;
 use crate::tls::Trust;
-use crate::{http as http_action, storage_queue};
+use crate::{http as http_action, service_bus, storage_queue};
 
 /// Carries out actions. One for the whole process: its connections and tokens are shared by all jobs.
 pub struct Actions {
@@ -21,40 +24,75 @@ pub struct Actions {
     pub(crate) clients: Clients,
     pub(crate) tokens: Tokens,
     pub(crate) queues: Endpoint,
+    pub(crate) bus: ServiceBus,
 }
 
 impl Actions {
-    /// Reads the system's certificate authorities, so that this is not for every day.
-    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
-        let mut problems = Vec::new();
-        let mut note = |setting: &str, problem: String| problems.push(format!("{setting}: {problem}"));
-        let user_agent = HeaderValue::try_from(&settings.user_agent)
-            .map_err(|_| note("user_agent", "holds characters that can't be sent".to_owned()));
-        let authority =
-            authority(&settings.oauth_authority).map_err(|problem| note("oauth_authority", problem));
-        let queues = Endpoint::new(&settings.storage_queue_endpoint)
-            .map_err(|problem| note("storage_queue_endpoint", problem));
-        let trust =
-            Trust::load(&settings.authorities_pem).map_err(|problem| note("authorities_pem", problem));
-        if settings.timeout.is_zero() {
-            note("timeout", "must be longer than nothing".to_owned());
+    /// Reads the system's certificate authorities, so that this is not for every day. The clock tells the
+    /// real time, by which tokens expire, also where the schedule has another.
+    pub fn new(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
+        let mut problems = Problems::default();
+        let user_agent = problems.note(
+            "user_agent",
+            HeaderValue::try_from(&settings.user_agent)
+                .map_err(|_| "holds characters that can't be sent".to_owned()),
+        );
+        let authority = problems.note("oauth_authority", authority(&settings.oauth_authority));
+        let queues = problems.note("storage_queue_endpoint", Endpoint::new(&settings.storage_queue_endpoint));
+        let amqp = problems
+            .note("service_bus_amqp_endpoint", AmqpEndpoint::new(&settings.service_bus_amqp_endpoint));
+        let rest = problems
+            .note("service_bus_rest_endpoint", RestEndpoint::new(&settings.service_bus_rest_endpoint));
+        let queue_address = problems
+            .note("service_bus_queue_address", EntityAddress::new(&settings.service_bus_queue_address));
+        let topic_address = problems
+            .note("service_bus_topic_address", EntityAddress::new(&settings.service_bus_topic_address));
+        for (name, duration) in [
+            ("timeout", settings.timeout),
+            ("service_bus_token_lifetime", settings.service_bus_token_lifetime),
+        ] {
+            let longer =
+                if duration.is_zero() { Err("must be longer than nothing".to_owned()) } else { Ok(()) };
+            problems.note(name, longer);
         }
+        let dialer = Arc::new(Dialer::new(settings.egress, settings.timeout));
         let limits =
             PoolLimits { idle_per_host_max: settings.idle_per_host_max, idle_timeout: settings.idle_timeout };
-        let dialer = Dialer::new(settings.egress, settings.timeout);
-        let clients = trust.and_then(|trust| {
-            Clients::new(dialer, trust, limits).map_err(|error| note("authorities_pem", error.to_string()))
+        let secured = Trust::load(&settings.authorities_pem).and_then(|trust| {
+            let tls = trust.plain_config().map_err(|error| error.to_string())?;
+            let clients =
+                Clients::new(Arc::clone(&dialer), trust, limits).map_err(|error| error.to_string())?;
+            Ok((TlsConnector::from(tls), clients))
         });
-        match (user_agent, authority, queues, clients) {
-            (Ok(user_agent), Ok(authority), Ok(queues), Ok(clients)) if problems.is_empty() => Ok(Self {
-                timeout: settings.timeout,
-                tokens: Tokens::new(authority, user_agent.clone()),
-                user_agent,
-                clients,
-                queues,
-            }),
-            _ => Err(SettingsError(problems)),
-        }
+        let secured = problems.note("authorities_pem", secured);
+        let (
+            Some(user_agent),
+            Some(authority),
+            Some(queues),
+            Some(amqp),
+            Some(rest),
+            Some(queue_address),
+            Some(topic_address),
+            Some((tls, clients)),
+            [],
+        ) = (user_agent, authority, queues, amqp, rest, queue_address, topic_address, secured, &*problems.0)
+        else {
+            return Err(SettingsError(problems.0));
+        };
+        let bus = ServiceBus::new(service_bus::Parts {
+            dialer,
+            tls,
+            clock,
+            sasl: settings.service_bus_sasl,
+            amqp,
+            rest,
+            queue_address,
+            topic_address,
+            token_lifetime: settings.service_bus_token_lifetime,
+            idle_timeout: settings.service_bus_idle_timeout,
+        });
+        let tokens = Tokens::new(authority, user_agent.clone());
+        Ok(Self { timeout: settings.timeout, user_agent, clients, tokens, queues, bus })
     }
 
     /// Makes one attempt. Whatever goes wrong is a failed outcome that says why; it is there after the
@@ -67,19 +105,25 @@ impl Actions {
         match &action.kind {
             ActionKind::Http(action) => http_action::fire(self, firing, action).await,
             ActionKind::StorageQueue(message) => storage_queue::fire(self, firing, message).await,
-            ActionKind::ServiceBusQueue(message) => without_service_bus("ServiceBusQueue", "queue", message),
-            ActionKind::ServiceBusTopic(message) => without_service_bus("ServiceBusTopic", "topic", message),
+            ActionKind::ServiceBusQueue(message) => {
+                service_bus::fire(self, firing, Entity::Queue, message).await
+            }
+            ActionKind::ServiceBusTopic(message) => {
+                service_bus::fire(self, firing, Entity::Topic, message).await
+            }
         }
     }
 }
 
-fn without_service_bus(kind: &str, noun: &str, message: &ServiceBusMessage) -> Outcome {
-    let ServiceBusMessage { entity, namespace, .. } = message;
-    let message = format!(
-        "{kind} Action - Failed: {noun} '{entity}' namespace '{namespace}' \
-         This build does not send to Service Bus yet."
-    );
-    Outcome { succeeded: false, message }
+/// What is wrong with the settings.
+#[derive(Default)]
+struct Problems(Vec<String>);
+
+impl Problems {
+    /// What was made of a setting, or a note of what is wrong with it.
+    fn note<T>(&mut self, setting: &str, made: Result<T, String>) -> Option<T> {
+        made.map_err(|problem| self.0.push(format!("{setting}: {problem}"))).ok()
+    }
 }
 
 fn authority(text: &str) -> Result<Url, String> {

@@ -57,8 +57,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn new(dialer: Dialer, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
-        let dialer = Arc::new(dialer);
+    pub(crate) fn new(dialer: Arc<Dialer>, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
         let anonymous = client(&dialer, &trust, limits, None)?;
         Ok(Self { dialer, trust, limits, anonymous, identified: Shelf::new(IDENTITIES_MAX) })
     }

@@ -19,6 +19,7 @@ mod http;
 mod oauth;
 mod resolve;
 mod scrub;
+mod service_bus;
 mod settings;
 mod shelf;
 mod storage_queue;
@@ -26,4 +27,4 @@ mod tls;
 
 pub use actions::Actions;
 pub use egress::{Egress, Refusal};
-pub use settings::{Settings, SettingsError};
+pub use settings::{Sasl, Settings, SettingsError};

@@ -53,7 +53,14 @@ impl Trust {
         Ok(Self { provider: Arc::new(aws_lc_rs::default_provider()), roots: Arc::new(roots) })
     }
 
-    /// The settings of connections on which we show the given identity, or none.
+    /// The settings of connections that are not HTTP: there is no protocol to choose.
+    pub(crate) fn plain_config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
+        let mut config = self.config(None)?;
+        Arc::make_mut(&mut config).alpn_protocols.clear();
+        Ok(config)
+    }
+
+    /// The settings of HTTP connections on which we show the given identity, or none.
     pub(crate) fn config(&self, identity: Option<Identity>) -> Result<Arc<ClientConfig>, rustls::Error> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?

@@ -96,9 +96,22 @@ pub(crate) struct RunnerConfig {
 pub(crate) struct ActionsConfig {
     pub(crate) oauth_authority: String,
     pub(crate) storage_queue_endpoint: String,
+    pub(crate) service_bus_amqp_endpoint: String,
+    pub(crate) service_bus_rest_endpoint: String,
+    pub(crate) service_bus_sasl: SaslConfig,
+    pub(crate) service_bus_queue_address: String,
+    pub(crate) service_bus_topic_address: String,
     pub(crate) egress_allow: Vec<String>,
     pub(crate) egress_deny: Vec<String>,
     pub(crate) ca_file: PathBuf,
+}
+
+/// How an AMQP connection shows who it is.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SaslConfig {
+    Cbs,
+    Plain,
 }
 
 #[derive(Clone, Debug, Deserialize)]

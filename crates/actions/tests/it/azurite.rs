@@ -9,7 +9,7 @@ use punctual_actions::{Actions, Settings};
 use punctual_model::{ActionKind, Outcome, QueueMessage, Secret};
 use sha2::Sha256;
 
-use crate::world::{assert_failed, assert_succeeded, firing, get, send, settings};
+use crate::world::{assert_failed, assert_succeeded, build, firing, get, send, settings};
 
 /// The account that Azurite is born with, and its public key.
 const ACCOUNT: &str = "devstoreaccount1";
@@ -50,7 +50,7 @@ async fn azurite_takes_messages_with_a_token_in_every_spelling() {
     };
     let endpoint = endpoint.into_string().unwrap();
     let template = format!("{endpoint}/{{account}}");
-    let actions = Actions::new(Settings { storage_queue_endpoint: template, ..settings() }).unwrap();
+    let actions = build(Settings { storage_queue_endpoint: template, ..settings() }).unwrap();
     let queue = format!("queue-{}", std::process::id());
     let resource = format!("{endpoint}/{ACCOUNT}/{queue}?{}", token(encoded));
     assert_succeeded(&send("PUT", resource.as_str()).fire(&actions).await);

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use tokio_rustls::TlsAcceptor;
 
-use crate::world::settings;
+use crate::world::{build, settings};
 
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -88,7 +88,7 @@ impl Authority {
 
     /// Actions that trust this authority.
     pub(crate) fn trusted(&self) -> Actions {
-        Actions::new(self.trusting(settings())).unwrap()
+        build(self.trusting(settings())).unwrap()
     }
 
     pub(crate) fn trusting(&self, settings: Settings) -> Settings {

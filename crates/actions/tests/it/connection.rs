@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use punctual_actions::{Actions, Settings};
+use punctual_actions::Settings;
 use tokio::io::AsyncWriteExt;
 
 use crate::receiver::{Receiver, ok, read_head, text};
-use crate::world::{actions, assert_succeeded, get, post, settings};
+use crate::world::{actions, assert_succeeded, build, get, post, settings};
 
 #[tokio::test]
 async fn a_connection_is_used_again() {
@@ -21,7 +21,7 @@ async fn a_connection_is_used_again() {
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_a_while() {
     let receiver = Receiver::start(|_| ok()).await;
-    let actions = Actions::new(Settings { idle_timeout: Duration::from_nanos(1), ..settings() }).unwrap();
+    let actions = build(Settings { idle_timeout: Duration::from_nanos(1), ..settings() }).unwrap();
     get(receiver.url("/")).fire(&actions).await;
     get(receiver.url("/")).fire(&actions).await;
     assert_eq!(receiver.connection_count(), 2);

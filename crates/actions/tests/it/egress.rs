@@ -7,11 +7,11 @@ use punctual_actions::{Actions, Egress, Settings};
 use tokio::time::timeout;
 
 use crate::receiver::{Receiver, ok};
-use crate::world::{actions, assert_failed, assert_succeeded, get, settings};
+use crate::world::{actions, assert_failed, assert_succeeded, build, get, settings};
 
 fn denying(networks: &[&str]) -> Actions {
     let deny: Vec<IpNet> = networks.iter().map(|network| network.parse().unwrap()).collect();
-    Actions::new(Settings { egress: Egress::new(&[], &deny), ..settings() }).unwrap()
+    build(Settings { egress: Egress::new(&[], &deny), ..settings() }).unwrap()
 }
 
 #[tokio::test]

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
+mod amqp;
 mod answer;
 mod authentication;
 mod azurite;
+mod bus;
 mod certificate;
 mod client_certificate;
 mod connection;

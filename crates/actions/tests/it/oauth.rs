@@ -7,7 +7,7 @@ use punctual_actions::{Actions, Egress, Settings};
 use punctual_model::{Authentication, Secret};
 
 use crate::receiver::{Answer, Receiver, ok, redirect, status, text};
-use crate::world::{SHORT, assert_failed, assert_succeeded, get, settings};
+use crate::world::{SHORT, assert_failed, assert_succeeded, build, get, settings};
 
 /// An authority whose tokens are numbered.
 async fn authority(expires_in: &'static str) -> Receiver {
@@ -24,7 +24,7 @@ fn token(token: &str, expires_in: &str) -> Answer {
 }
 
 fn actions(authority: &Receiver) -> Actions {
-    Actions::new(Settings { oauth_authority: authority.url("/"), ..settings() }).unwrap()
+    build(Settings { oauth_authority: authority.url("/"), ..settings() }).unwrap()
 }
 
 fn oauth(secret: &str) -> Authentication {
@@ -163,7 +163,7 @@ async fn an_authority_that_hangs_costs_the_time_of_the_attempt_and_no_more() {
     let authority = Receiver::hanging().await;
     let target = Receiver::start(|_| ok()).await;
     let settings = Settings { timeout: SHORT, oauth_authority: authority.url(""), ..settings() };
-    let actions = Actions::new(settings).unwrap();
+    let actions = build(settings).unwrap();
     let fire = |_| get(target.url("/")).authentication(oauth("secret")).fire(&actions);
     for outcome in futures_util::future::join_all((0..5).map(fire)).await {
         assert!(outcome.message.contains("failed: Timeout "), "{}", outcome.message);
@@ -179,8 +179,7 @@ async fn the_authority_is_under_the_egress_rules() {
         oauth_authority: "http://127.0.0.2:1".into(),
         ..settings()
     };
-    let outcome =
-        get(target.url("/")).authentication(oauth("secret")).fire(&Actions::new(settings).unwrap()).await;
+    let outcome = get(target.url("/")).authentication(oauth("secret")).fire(&build(settings).unwrap()).await;
     assert!(outcome.message.contains("is not allowed by the egress rules"), "{}", outcome.message);
     assert!(target.seen().is_empty());
 }

@@ -1,10 +1,10 @@
 //! Redirects (CONTRACT 17.1 #6).
 
-use punctual_actions::{Actions, Egress, Settings};
+use punctual_actions::{Egress, Settings};
 use punctual_model::{Authentication, Secret};
 
 use crate::receiver::{Receiver, ok, redirect, text};
-use crate::world::{Http, actions, assert_failed, assert_succeeded, get, post, settings};
+use crate::world::{Http, actions, assert_failed, assert_succeeded, build, get, post, settings};
 
 fn with_credentials(request: Http) -> Http {
     request
@@ -114,7 +114,7 @@ async fn every_hop_is_under_the_egress_rules() {
 #[tokio::test]
 async fn a_redirect_to_a_denied_network_is_refused() {
     let egress = Egress::new(&[], &["127.0.0.2/32".parse().unwrap()]);
-    let actions = Actions::new(Settings { egress, ..settings() }).unwrap();
+    let actions = build(Settings { egress, ..settings() }).unwrap();
     let receiver = Receiver::start(|_| redirect(307, "http://127.0.0.2:1/")).await;
     let outcome = get(receiver.url("/")).fire(&actions).await;
     assert_failed(

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use punctual_actions::{Actions, Settings};
+use punctual_actions::Settings;
+
+use crate::world::build;
 
 #[test]
 fn every_problem_of_the_settings_is_named() {
@@ -14,7 +16,7 @@ fn every_problem_of_the_settings_is_named() {
         authorities_pem: b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec(),
         ..Settings::default()
     };
-    let error = Actions::new(settings).err().unwrap();
+    let error = build(settings).err().unwrap();
     for name in ["timeout", "oauth_authority", "storage_queue_endpoint", "user_agent", "authorities_pem"] {
         assert!(error.0.iter().any(|problem| problem.starts_with(&format!("{name}: "))), "{name}: {error}");
     }
@@ -25,5 +27,5 @@ async fn the_defaults_are_those_of_the_contract() {
     let settings = Settings::default();
     assert_eq!(settings.timeout, Duration::from_secs(60));
     assert_eq!(settings.oauth_authority, "https://login.microsoftonline.com");
-    assert!(Actions::new(settings).is_ok());
+    assert!(build(settings).is_ok());
 }

@@ -8,7 +8,7 @@ use punctual_actions::{Actions, Settings};
 use punctual_model::{ActionKind, Outcome, QueueMessage, Secret};
 
 use crate::receiver::{Answer, Receiver, redirect, status};
-use crate::world::{SHORT, assert_failed, firing, settings};
+use crate::world::{SHORT, assert_failed, build, firing, settings};
 
 const TOKEN: &str = "?sv=2019-02-02&se=2030-01-01T00:00:00Z&sp=a&sig=ab+c/d=";
 
@@ -22,7 +22,7 @@ fn message(text: &str) -> ActionKind {
 }
 
 fn actions(endpoint: String) -> Actions {
-    Actions::new(Settings { storage_queue_endpoint: endpoint, timeout: SHORT * 3, ..settings() }).unwrap()
+    build(Settings { storage_queue_endpoint: endpoint, timeout: SHORT * 3, ..settings() }).unwrap()
 }
 
 fn error(status: u16, code: &str, message: &str) -> Answer {

@@ -57,11 +57,9 @@ async fn an_endless_body_over_http_2_ends_the_attempt_and_not_the_connection() {
 #[tokio::test]
 async fn a_stalled_body_over_http_2_is_a_timeout() {
     let authority = Authority::new();
-    let actions = punctual_actions::Actions::new(punctual_actions::Settings {
-        timeout: SHORT,
-        ..authority.trusting(settings())
-    })
-    .unwrap();
+    let actions =
+        crate::world::build(punctual_actions::Settings { timeout: SHORT, ..authority.trusting(settings()) })
+            .unwrap();
     let receiver = Receiver::secure(authority.server(Clients::Anonymous, &["h2"]), |_| stalled(b"x")).await;
     let outcome = get(receiver.https("/")).fire(&actions).await;
     assert!(outcome.message.contains("failed: Timeout "), "{}", outcome.message);

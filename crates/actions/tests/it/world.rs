@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_actions::{Actions, Settings};
+use jiff::Timestamp;
+use punctual_actions::{Actions, Settings, SettingsError};
 use punctual_model::{
-    Action, ActionKind, Authentication, Cause, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
+    Action, ActionKind, Authentication, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
     Outcome,
 };
 
@@ -19,12 +20,26 @@ pub(crate) fn settings() -> Settings {
     Settings { timeout: AMPLE, ..Settings::default() }
 }
 
+/// The machine's clock.
+struct RealClock;
+
+impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "tokens expire by the real clock")]
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+pub(crate) fn build(settings: Settings) -> Result<Actions, SettingsError> {
+    Actions::new(settings, Arc::new(RealClock))
+}
+
 pub(crate) fn actions() -> Actions {
-    Actions::new(settings()).unwrap()
+    build(settings()).unwrap()
 }
 
 pub(crate) fn impatient() -> Actions {
-    Actions::new(Settings { timeout: SHORT, ..settings() }).unwrap()
+    build(Settings { timeout: SHORT, ..settings() }).unwrap()
 }
 
 /// An HTTP action in the making.

@@ -8,13 +8,14 @@ use anyhow::Context;
 use async_trait::async_trait;
 use ipnet::IpNet;
 use jiff::SignedDuration;
-use punctual_actions::{Actions, Egress, Settings as ActionSettings};
+use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Mint, Outcome};
 use punctual_runner::{Dispatcher, Runner, Running, Settings};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::config::{ActionsConfig, Config};
+use crate::clock::RealClock;
+use crate::config::{ActionsConfig, Config, SaslConfig};
 use crate::exit::WrongUsage;
 
 /// The actions, as what the runner fires.
@@ -34,8 +35,8 @@ pub(super) fn start(
     mint: &Arc<dyn Mint>,
 ) -> anyhow::Result<Running> {
     allow_many_connections();
-    let actions =
-        Actions::new(action_settings(&config.actions)?).map_err(|error| WrongUsage(error.to_string()))?;
+    let actions = Actions::new(action_settings(&config.actions)?, Arc::new(RealClock))
+        .map_err(|error| WrongUsage(error.to_string()))?;
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
@@ -58,6 +59,14 @@ fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage>
         ),
         oauth_authority: config.oauth_authority.clone(),
         storage_queue_endpoint: config.storage_queue_endpoint.clone(),
+        service_bus_amqp_endpoint: config.service_bus_amqp_endpoint.clone(),
+        service_bus_rest_endpoint: config.service_bus_rest_endpoint.clone(),
+        service_bus_sasl: match config.service_bus_sasl {
+            SaslConfig::Cbs => Sasl::Cbs,
+            SaslConfig::Plain => Sasl::Plain,
+        },
+        service_bus_queue_address: config.service_bus_queue_address.clone(),
+        service_bus_topic_address: config.service_bus_topic_address.clone(),
         ..ActionSettings::default()
     };
     if !config.ca_file.as_os_str().is_empty() {

@@ -1,0 +1,154 @@
+//! The Service Bus actions: one message into a queue or to a topic.
+//!
+//! `AMQP` goes over AMQP 1.0, with claims-based security or SASL PLAIN as the settings say; `NetMessaging`
+//! and `NotSpecified` go over the REST endpoint, as the protocol that they once meant is gone. Success is
+//! what the broker accepted, nothing less. The texts follow CONTRACT 9.1: PowerShell takes the first two
+//! quoted words for the entity and the namespace, and wants a colon before them.
+
+mod amqp;
+mod link;
+mod open;
+mod parcel;
+mod place;
+mod rest;
+mod tether;
+mod token;
+mod trouble;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_model::{Clock, Firing, Outcome, Secret, ServiceBusMessage, Transport};
+use tokio_rustls::TlsConnector;
+
+pub(crate) use self::place::{AmqpEndpoint, EntityAddress, RestEndpoint};
+
+use self::amqp::Links;
+use self::open::Opener;
+use crate::Actions;
+use crate::dial::Dialer;
+use crate::failure::Failure;
+use crate::settings::Sasl;
+
+/// What the settings come to.
+pub(crate) struct ServiceBus {
+    links: Links,
+    amqp: AmqpEndpoint,
+    rest: RestEndpoint,
+    queue_address: EntityAddress,
+    topic_address: EntityAddress,
+    clock: Arc<dyn Clock>,
+    token_lifetime: Duration,
+}
+
+/// What [`ServiceBus::new`] is made from.
+pub(crate) struct Parts {
+    pub(crate) dialer: Arc<Dialer>,
+    /// Without a protocol to choose: AMQP has none.
+    pub(crate) tls: TlsConnector,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) sasl: Sasl,
+    pub(crate) amqp: AmqpEndpoint,
+    pub(crate) rest: RestEndpoint,
+    pub(crate) queue_address: EntityAddress,
+    pub(crate) topic_address: EntityAddress,
+    pub(crate) token_lifetime: Duration,
+    pub(crate) idle_timeout: Duration,
+}
+
+impl ServiceBus {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { dialer, tls, clock, sasl, amqp, rest, queue_address, topic_address, .. } = parts;
+        let Parts { token_lifetime, idle_timeout, .. } = parts;
+        let opener = Opener { dialer, tls, clock: Arc::clone(&clock), sasl, token_lifetime };
+        Self {
+            links: Links::new(opener, idle_timeout),
+            amqp,
+            rest,
+            queue_address,
+            topic_address,
+            clock,
+            token_lifetime,
+        }
+    }
+}
+
+/// What a message is sent to.
+#[derive(Clone, Copy)]
+pub(crate) enum Entity {
+    Queue,
+    Topic,
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Queue => "queue",
+            Self::Topic => "topic",
+        })
+    }
+}
+
+/// Who we are to the broker.
+#[derive(Clone, Copy)]
+struct Credentials<'a> {
+    key_name: &'a str,
+    key: &'a Secret,
+}
+
+/// Makes one attempt.
+pub(crate) async fn fire(
+    actions: &Actions,
+    firing: &Firing,
+    entity: Entity,
+    message: &ServiceBusMessage,
+) -> Outcome {
+    let sent = tokio::time::timeout(actions.timeout, send(actions, firing, entity, message)).await;
+    let sent = sent.unwrap_or_else(|_| Err(Failure::timeout()));
+    let kind = match entity {
+        Entity::Queue => "ServiceBusQueue Action",
+        Entity::Topic => "ServiceBusTopic Action",
+    };
+    let ServiceBusMessage { entity: name, namespace, .. } = message;
+    match sent {
+        Ok(()) => {
+            let message = format!("{kind} - Message sent: {entity} '{name}' namespace '{namespace}'.");
+            Outcome { succeeded: true, message }
+        }
+        Err(failure) => {
+            let message = format!("{kind} - Failed: {entity} '{name}' namespace '{namespace}' {failure}");
+            Outcome { succeeded: false, message }
+        }
+    }
+}
+
+async fn send(
+    actions: &Actions,
+    firing: &Firing,
+    entity: Entity,
+    message: &ServiceBusMessage,
+) -> Result<(), Failure> {
+    let credentials = credentials(message)?;
+    place::check_names(message)?;
+    match message.transport {
+        Some(Transport::Amqp) => amqp::send(&actions.bus, firing, entity, message, credentials).await,
+        Some(Transport::NetMessaging | Transport::NotSpecified) | None => {
+            rest::send(actions, firing, message, credentials).await
+        }
+    }
+}
+
+/// The key of a message, or everything that is missing of it (CONTRACT 17.2 #57).
+fn credentials(message: &ServiceBusMessage) -> Result<Credentials<'_>, Failure> {
+    let given = message.authentication.as_ref();
+    let key_name = given.and_then(|given| given.sas_key_name.as_deref()).filter(|name| !name.is_empty());
+    let key = given.and_then(|given| given.sas_key.as_ref()).filter(|key| !key.expose().is_empty());
+    let missing = match (key_name, key) {
+        (Some(key_name), Some(key)) => return Ok(Credentials { key_name, key }),
+        (Some(_), None) => "sasKey",
+        (None, Some(_)) => "sasKeyName",
+        (None, None) => "sasKeyName and sasKey",
+    };
+    Err(Failure::new("UnauthorizedAccess", format!("The action's authentication lacks {missing}")))
+}

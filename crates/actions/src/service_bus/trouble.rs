@@ -1,0 +1,244 @@
+//! What went wrong with a broker, in the words that the history uses.
+//!
+//! The words are those of the .NET client's exceptions. What a broker says is shown, cut to a length and
+//! without the key.
+
+use fe2o3_amqp::connection::{ConnectionStopReason, OpenError};
+use fe2o3_amqp::link::{
+    DetachError, LinkStateError, ReceiverAttachError, RecvError, SendError, SenderAttachError,
+    SessionStopReason,
+};
+use fe2o3_amqp::session::BeginError;
+use fe2o3_amqp_management::error::{AttachError, Error as RequestError, StatusError};
+use fe2o3_amqp_types::definitions::{self, AmqpError, ErrorCondition, LinkError};
+use fe2o3_amqp_types::messaging::Outcome;
+use fe2o3_amqp_types::primitives::Symbol;
+use fe2o3_amqp_types::sasl::SaslCode;
+
+use crate::failure::Failure;
+use crate::scrub::Scrub;
+
+/// How much of a broker's explanation is shown.
+const EXPLANATION_CHARACTERS_MAX: usize = 300;
+
+/// Puts errors into words.
+pub(super) struct Trouble {
+    scrub: Scrub,
+}
+
+impl Trouble {
+    /// `key` is never shown, whoever repeats it.
+    pub(super) fn new(key: &str) -> Self {
+        let mut scrub = Scrub::default();
+        scrub.note(key);
+        Self { scrub }
+    }
+
+    /// There is no connection.
+    pub(super) fn of_open(&self, error: &OpenError) -> Failure {
+        match error {
+            OpenError::SaslError { code: SaslCode::Auth, .. } => unauthorized(),
+            OpenError::SaslError { .. } => {
+                Failure::new("MessagingCommunication", "The broker could not check who we are")
+            }
+            OpenError::NotImplemented(_) | OpenError::DecodeError(_) => Failure::new(
+                "MessagingCommunication",
+                "The broker does not offer the SASL mechanism that is configured",
+            ),
+            OpenError::ProtocolHeaderMismatch(_) => {
+                Failure::new("MessagingCommunication", "The broker does not speak AMQP 1.0")
+            }
+            OpenError::RemoteClosedWithError(error) => self.of_broker(error),
+            _ => Failure::new("MessagingCommunication", "The connection was closed before it was open"),
+        }
+    }
+
+    /// There is no session.
+    pub(super) fn of_begin(&self, error: &BeginError) -> Failure {
+        match error {
+            BeginError::RemoteEndedWithError(error)
+            | BeginError::ConnectionStopped(ConnectionStopReason::RemoteClosedWithError(error)) => {
+                self.of_broker(error)
+            }
+            _ => Failure::new("MessagingCommunication", "The connection was closed before a session began"),
+        }
+    }
+
+    /// There is no link to the entity.
+    pub(super) fn of_attach(&self, error: &SenderAttachError) -> Failure {
+        match error {
+            SenderAttachError::RemoteClosedWithError(error) => self.of_broker(error),
+            SenderAttachError::SessionStopped(reason) => self.of_stop(reason, "attached"),
+            SenderAttachError::SndSettleModeNotSupported => {
+                Failure::new("MessagingException", "The broker does not say whether it has a message")
+            }
+            _ => Failure::new("MessagingException", "The broker did not open a link to the entity"),
+        }
+    }
+
+    /// There is no link to the node that takes tokens.
+    pub(super) fn of_cbs(&self, error: &AttachError) -> Failure {
+        let said = match error {
+            AttachError::Sender(SenderAttachError::RemoteClosedWithError(error))
+            | AttachError::Receiver(ReceiverAttachError::RemoteClosedWithError(error)) => Some(error),
+            AttachError::Sender(SenderAttachError::SessionStopped(reason))
+            | AttachError::Receiver(ReceiverAttachError::SessionStopped(reason)) => said_at_stop(reason),
+            _ => None,
+        };
+        let mut text = "The broker takes no tokens at $cbs; service_bus_sasl may have to be plain".to_owned();
+        if let Some(said) = said {
+            text.push_str(": ");
+            text.push_str(&self.explanation(said));
+        }
+        Failure::new("MessagingCommunication", text)
+    }
+
+    /// A token was not taken; none if it was.
+    pub(super) fn of_token(&self, error: &RequestError) -> Option<Failure> {
+        let failure = match error {
+            // The library knows 202 alone; 200 says the same.
+            RequestError::Status(StatusError { code, .. }) if code.0.get() == 200 => return None,
+            RequestError::Status(StatusError { code, .. }) if matches!(code.0.get(), 401 | 403) => {
+                unauthorized()
+            }
+            RequestError::Status(StatusError { code, description }) => {
+                let word = if code.0.get() == 404 { "MessagingEntityNotFound" } else { "MessagingException" };
+                let mut text = format!("The broker did not take the token: {}", code.0);
+                if let Some(description) = description {
+                    text.push(' ');
+                    text.push_str(&self.shown(description));
+                }
+                Failure::new(word, text)
+            }
+            RequestError::Send(error) => self.of_send(error),
+            RequestError::Recv(RecvError::LinkStateError(error)) => self.of_link(error, "took the token"),
+            _ => Failure::new("MessagingException", "The broker's answer to the token can't be read"),
+        };
+        Some(failure)
+    }
+
+    /// A message was not transferred.
+    pub(super) fn of_send(&self, error: &SendError) -> Failure {
+        match error {
+            SendError::LinkStateError(error) => self.of_link(error, "answered"),
+            SendError::Detached(
+                DetachError::RemoteClosedWithError(error) | DetachError::RemoteDetachedWithError(error),
+            ) => self.of_broker(error),
+            SendError::Detached(DetachError::SessionStopped(reason)) => self.of_stop(reason, "answered"),
+            SendError::Detached(_) => {
+                Failure::new("MessagingCommunication", "The broker closed the link before it answered")
+            }
+            SendError::MessageSizeExceeded(error) => Failure::new(
+                "MessageSizeExceeded",
+                format!("The message has {} bytes, and the broker takes {}", error.size, error.max_size),
+            ),
+            SendError::MessageEncodeError => Failure::unusable("The message can't be encoded"),
+            SendError::NonTerminalDeliveryState | SendError::IllegalDeliveryState => {
+                Failure::new("MessagingException", "The broker settled the message without accepting it")
+            }
+        }
+    }
+
+    /// What the broker made of a message.
+    pub(super) fn of_outcome(&self, outcome: &Outcome) -> Result<(), Failure> {
+        match outcome {
+            Outcome::Accepted(_) => Ok(()),
+            Outcome::Rejected(rejected) => Err(rejected.error.as_ref().map_or_else(
+                || Failure::new("MessagingException", "The broker rejected the message"),
+                |error| self.of_broker(error),
+            )),
+            Outcome::Released(_) => {
+                Err(Failure::new("MessagingException", "The broker released the message without taking it"))
+            }
+            Outcome::Modified(_) => Err(Failure::new(
+                "MessagingException",
+                "The broker gave the message back as one that it could not take",
+            )),
+        }
+    }
+
+    fn of_link(&self, error: &LinkStateError, until: &str) -> Failure {
+        match error {
+            LinkStateError::RemoteClosedWithError(error) | LinkStateError::RemoteDetachedWithError(error) => {
+                self.of_broker(error)
+            }
+            LinkStateError::SessionStopped(reason) => self.of_stop(reason, until),
+            _ => Failure::new(
+                "MessagingCommunication",
+                format!("The broker closed the link before it {until}"),
+            ),
+        }
+    }
+
+    fn of_stop(&self, reason: &SessionStopReason, until: &str) -> Failure {
+        said_at_stop(reason).map_or_else(
+            || {
+                Failure::new(
+                    "MessagingCommunication",
+                    format!("The connection was lost before the broker {until}"),
+                )
+            },
+            |error| self.of_broker(error),
+        )
+    }
+
+    /// What a broker says of itself.
+    fn of_broker(&self, error: &definitions::Error) -> Failure {
+        let word = match &error.condition {
+            ErrorCondition::AmqpError(AmqpError::NotFound | AmqpError::ResourceDeleted) => {
+                "MessagingEntityNotFound"
+            }
+            ErrorCondition::AmqpError(AmqpError::UnauthorizedAccess) => "UnauthorizedAccess",
+            ErrorCondition::AmqpError(AmqpError::ResourceLimitExceeded) => "QuotaExceeded",
+            ErrorCondition::LinkError(LinkError::MessageSizeExceeded) => "MessageSizeExceeded",
+            ErrorCondition::ConnectionError(_) => "MessagingCommunication",
+            ErrorCondition::Custom(name) if name.0 == "com.microsoft:server-busy" => "ServerBusy",
+            ErrorCondition::Custom(name) if name.0 == "com.microsoft:timeout" => "Timeout",
+            ErrorCondition::Custom(name) if name.0 == "com.microsoft:entity-disabled" => {
+                "MessagingEntityDisabled"
+            }
+            ErrorCondition::AmqpError(_)
+            | ErrorCondition::SessionError(_)
+            | ErrorCondition::LinkError(_)
+            | ErrorCondition::Custom(_) => "MessagingException",
+        };
+        Failure::new(word, format!("The broker says {}", self.explanation(error)))
+    }
+
+    fn explanation(&self, error: &definitions::Error) -> String {
+        let condition = match &error.condition {
+            ErrorCondition::AmqpError(condition) => Symbol::from(condition),
+            ErrorCondition::ConnectionError(condition) => Symbol::from(condition),
+            ErrorCondition::SessionError(condition) => Symbol::from(condition),
+            ErrorCondition::LinkError(condition) => Symbol::from(condition),
+            ErrorCondition::Custom(condition) => condition.clone(),
+        };
+        let condition = self.shown(&condition.0);
+        match error.description.as_deref() {
+            Some(description) if !description.is_empty() => {
+                format!("{condition}: {}", self.shown(description))
+            }
+            _ => condition,
+        }
+    }
+
+    fn shown(&self, text: &str) -> String {
+        let line = text.lines().next().unwrap_or_default();
+        let clean = self.scrub.clean(line.into());
+        clean.chars().filter(|letter| !letter.is_control()).take(EXPLANATION_CHARACTERS_MAX).collect()
+    }
+}
+
+fn unauthorized() -> Failure {
+    Failure::new("UnauthorizedAccess", "The broker did not accept the shared access key")
+}
+
+fn said_at_stop(reason: &SessionStopReason) -> Option<&definitions::Error> {
+    match reason {
+        SessionStopReason::RemoteEndedWithError(error)
+        | SessionStopReason::ConnectionStopped(ConnectionStopReason::RemoteClosedWithError(error)) => {
+            Some(error)
+        }
+        _ => None,
+    }
+}
