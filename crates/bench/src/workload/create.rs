@@ -5,6 +5,7 @@ use crate::figure::{Figure, Unit};
 use crate::limit::sqlite::Sqlite;
 use crate::population;
 use crate::server::Role;
+use crate::spread::milliseconds;
 
 pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     let singles = Sqlite::new(&stand.dir)?.single_commits(LIMIT_TIME)?;
@@ -13,7 +14,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     population::make_collections(server.address(), jobs)?;
     let before = server.processor_time()?;
     let sent = population::put_jobs(server.address(), 0, jobs, population::idle_job)?;
-    let cost = (server.processor_time()?.saturating_sub(before)).as_secs_f64() * 1e6 / jobs as f64;
+    let used = server.processor_time()?.saturating_sub(before);
     let rate = sent.per_second();
     let figures = vec![
         Figure::new("jobs", rate, Unit::PerSecond).at_least(6_000.0),
@@ -22,7 +23,11 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
         Figure::new("single durable commits of SQLite", singles, Unit::PerSecond),
         Figure::new("time for one, half of them", sent.spread.quantile(0.5), Unit::Milliseconds),
         Figure::new("time for one, 99 of 100", sent.spread.quantile(0.99), Unit::Milliseconds),
-        Figure::new("processor time of the server for one", cost / 1_000.0, Unit::Milliseconds),
+        Figure::new(
+            "processor time of the server for one",
+            milliseconds(used) / jobs as f64,
+            Unit::Milliseconds,
+        ),
         Figure::new("memory, peak", server.memory()?.peak, Unit::Megabytes),
     ];
     Ok(Report { figures, faults: Vec::new() })

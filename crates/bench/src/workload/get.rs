@@ -6,6 +6,7 @@ use crate::limit::http;
 use crate::load::Load;
 use crate::population::{self, CONNECTIONS};
 use crate::server::Role;
+use crate::spread::milliseconds;
 
 /// How many there are.
 const JOBS: usize = 20_000;
@@ -25,7 +26,7 @@ pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
     let sent = load.send(Box::new(|number, into| {
         population::write("GET", &population::job(number * 7_919 % JOBS), "", "", into);
     }))?;
-    let cost = (server.processor_time()?.saturating_sub(before)).as_secs_f64() * 1e3 / READS as f64;
+    let used = server.processor_time()?.saturating_sub(before);
     let rate = sent.per_second();
     let figures = vec![
         Figure::new("reads", rate, Unit::PerSecond).at_least(20_000.0),
@@ -33,7 +34,11 @@ pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
         Figure::new("bare hyper", bare, Unit::PerSecond),
         Figure::new("time for one, half of them", sent.spread.quantile(0.5), Unit::Milliseconds),
         Figure::new("time for one, 99 of 100", sent.spread.quantile(0.99), Unit::Milliseconds),
-        Figure::new("processor time of the server for one", cost, Unit::Milliseconds),
+        Figure::new(
+            "processor time of the server for one",
+            milliseconds(used) / READS as f64,
+            Unit::Milliseconds,
+        ),
     ];
     Ok(Report { figures, faults: Vec::new() })
 }

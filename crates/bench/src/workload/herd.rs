@@ -8,6 +8,7 @@ use crate::figure::{Figure, Unit};
 use crate::limit::sqlite::Sqlite;
 use crate::receiver::Receiver;
 use crate::server::Role;
+use crate::spread::milliseconds;
 use crate::volley::{self, Volley};
 
 /// How long the server may take to record what has arrived.
@@ -22,8 +23,10 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     let target = Arc::clone(&receiver);
     let volley = Volley { count: jobs, shot: Arc::new(move |job| (target.url(job), Duration::ZERO)) };
     let aimed = volley.aim(server.address())?;
+    let before = server.processor_time()?;
     volley.await_arrivals(&aimed, receiver.log(), jobs);
     let recorded = volley::await_records(server.address(), jobs, RECORD_MAX)?;
+    let used = server.processor_time()?.saturating_sub(before);
     let arrivals = volley.judge(&aimed, receiver.log(), 0..jobs);
     let mut faults = arrivals.faults(receiver.log());
     if recorded.faulted > 0 {
@@ -41,6 +44,11 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
         Figure::new("fired, beside SQLite in batches of 1,000", fired / writes, Unit::Times),
         Figure::new("bare hyper to the same receiver", requests, Unit::PerSecond),
         Figure::new("SQLite in batches of 1,000", writes, Unit::PerSecond),
+        Figure::new(
+            "processor time of the server for one",
+            milliseconds(used) / jobs as f64,
+            Unit::Milliseconds,
+        ),
         Figure::new("first arrival after the instant", first, Unit::Milliseconds),
         Figure::new("last arrival after the instant", last, Unit::Milliseconds),
         if jobs >= 100_000 { memory.at_most(200.0) } else { memory },

@@ -20,8 +20,8 @@ const HANG: Duration = Duration::from_secs(60);
 
 pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
     let mut faults = Vec::new();
-    let alone = stream(stand, 0, &mut faults)?;
-    let beside = stream(stand, HANGING, &mut faults)?;
+    let (alone, _) = stream(stand, 0, &mut faults)?;
+    let (beside, hung) = stream(stand, HANGING, &mut faults)?;
     let ratio = beside.quantile(0.99) / alone.quantile(0.99);
     let mut figures = vec![Figure::new("99 of 100, beside that without it", ratio, Unit::Times).at_most(2.0)];
     for (what, spread) in [("alone", &alone), ("beside a target that hangs", &beside)] {
@@ -33,11 +33,15 @@ pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
             figures.push(Figure::new(format!("{what}: late by, {name}"), value, Unit::Milliseconds));
         }
     }
+    figures.push(Figure::new("requests that hung meanwhile", hung as f64, Unit::Count));
+    if hung == 0 {
+        faults.push("nothing hung, so that nothing was shown".to_owned());
+    }
     Ok(Report { figures, faults })
 }
 
-/// How late the healthy ones are.
-fn stream(stand: &Stand, hanging: usize, faults: &mut Vec<String>) -> anyhow::Result<Spread> {
+/// How late the healthy ones are, and how many others hung.
+fn stream(stand: &Stand, hanging: usize, faults: &mut Vec<String>) -> anyhow::Result<(Spread, usize)> {
     let dir = stand.fresh()?;
     let (server, _) = stand.start(dir.path(), Role::All)?;
     let healthy = Arc::new(Receiver::start(1, HEALTHY, Duration::ZERO)?);
@@ -53,5 +57,5 @@ fn stream(stand: &Stand, hanging: usize, faults: &mut Vec<String>) -> anyhow::Re
     faults.extend(arrivals.faults(healthy.log()));
     // What hangs is not waited for.
     server.kill()?;
-    Ok(arrivals.lateness())
+    Ok((arrivals.lateness(), hung.log().arrived()))
 }
