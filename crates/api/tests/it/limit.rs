@@ -1,0 +1,105 @@
+//! What is refused before it is looked at.
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use http::header;
+use serde_json::json;
+
+use crate::world::{World, http, request};
+
+#[tokio::test]
+async fn a_body_of_more_than_64_kib_is_not_read() {
+    let world = World::new().await;
+    let body = format!("{{{}}}", " ".repeat(64 * 1024));
+    let answer = world.call("PUT", "Jc/jobs/one", body.into()).await;
+    answer.refused(413, "RequestContentTooLarge");
+    // Not even one that never ends.
+    let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; 4096])));
+    let answer = world.call("PUT", "Jc/jobs/one", Body::from_stream(endless)).await;
+    answer.refused(413, "RequestContentTooLarge");
+}
+
+#[tokio::test]
+async fn a_job_of_more_than_16_kib_is_refused() {
+    let world = World::new().await;
+    let large = |length: usize| http(json!({"body": "x".repeat(length)}));
+    let mut action = large(8000);
+    action["errorAction"] = large(8000);
+    let answer = world.put_job("one", json!({"action": action})).await;
+    answer.is(201);
+    action["errorAction"]["errorAction"] = large(8000);
+    world.put_job("one", json!({"action": action})).await.refused(400, "BadRequest");
+}
+
+#[tokio::test]
+async fn depth_is_bounded() {
+    let world = World::new().await;
+    for body in ["[".repeat(60_000), "{\"a\":".repeat(10_000)] {
+        world.call("PUT", "Jc/jobs/one", body.clone().into()).await.refused(400, "BadRequest");
+        world.call("PATCH", "Jc", body.into()).await.refused(400, "BadRequest");
+    }
+}
+
+#[tokio::test]
+async fn a_target_of_more_than_8_kib_is_not_looked_at() {
+    let world = World::new().await;
+    world.get(&format!("Jc/jobs?$filter={}", "a".repeat(8 * 1024))).await.refused(414, "UriTooLong");
+    world.get(&format!("Jc/jobs/{}", "a".repeat(8 * 1024))).await.refused(414, "UriTooLong");
+}
+
+#[tokio::test]
+async fn the_limits_of_a_request_are_those_of_the_original() {
+    let world = World::new().await;
+    let check = async |more: serde_json::Value, fits: bool| {
+        let answer = world.put_job("one", json!({"action": http(more)})).await;
+        assert_eq!(answer.status < 300, fits, "{}", answer.text);
+    };
+    let uri = |length: usize| json!({"uri": format!("http://a/{}", "x".repeat(length - 9))});
+    check(uri(2048), true).await;
+    check(uri(2049), false).await;
+    check(json!({"body": "ä".repeat(8000)}), true).await;
+    check(json!({"body": "x".repeat(8193)}), false).await;
+    let headers = |count: usize| -> serde_json::Map<_, _> {
+        (0..count).map(|number| (format!("h{number}"), json!("v"))).collect()
+    };
+    check(json!({"headers": headers(50)}), true).await;
+    check(json!({"headers": headers(51)}), false).await;
+    check(json!({"headers": {"a": "x".repeat(4095)}}), true).await;
+    check(json!({"headers": {"a": "x".repeat(4096)}}), false).await;
+    check(json!({"headers": {"a": "b\r\nc: d"}}), false).await;
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_give_no_orders() {
+    let world = World::new().await;
+    let foreign = request("DELETE", "Jc", (header::ORIGIN, "https://evil.example"));
+    world.send(foreign).await.refused(403, "AuthorizationFailed");
+    world.get("Jc").await.is(200);
+    let mut own = request("GET", "Jc", (header::ORIGIN, "http://localhost:8380"));
+    own.headers_mut().insert(header::HOST, "localhost:8380".parse().unwrap());
+    world.send(own).await.is(200);
+}
+
+#[tokio::test]
+async fn a_method_that_a_path_does_not_have_is_told_which_it_has() {
+    let world = World::new().await;
+    let check = async |method: &str, path: &str, allow: &str| {
+        let answer = world.call(method, path, Body::empty()).await;
+        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+        answer.refused(405, "MethodNotAllowed");
+    };
+    check("POST", "Jc", "GET, PUT, PATCH, DELETE").await;
+    check("GET", "Jc/enable", "POST").await;
+    check("DELETE", "Jc/jobs", "GET").await;
+    check("TRACE", "Jc/jobs/one", "GET, PUT, PATCH, DELETE").await;
+    check("PUT", "/healthz", "GET, HEAD").await;
+    check("PATCH", "/subscriptions/s/resourcegroups/Rg", "GET, HEAD, PUT, DELETE").await;
+}
+
+#[tokio::test]
+async fn a_path_that_nobody_has_is_not_found() {
+    let world = World::empty();
+    for path in ["/nope", "/subscriptions", "Jc/tasks", "Jc/jobs/one/stop", "Jc/jobs/one/run/1", "Jc//jobs"] {
+        world.get(path).await.refused(404, "NotFound");
+    }
+}

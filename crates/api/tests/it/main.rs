@@ -1,0 +1,20 @@
+//! The API from outside, in one process: requests go into the router, answers come out; no sockets, a clock
+//! that is moved by hand, a mint that counts.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
+
+mod collection;
+mod concurrency;
+mod dialect;
+mod history;
+mod job;
+mod limit;
+mod list;
+mod manager;
+mod openapi;
+mod patch;
+mod quota;
+mod recurrence;
+mod secret;
+mod version;
+mod world;

@@ -1,0 +1,77 @@
+//! Recurrences as the API reads and answers them.
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+async fn put(recurrence: Value) -> crate::world::Answer {
+    let world = World::new().await;
+    world.put_job("one", json!({"startTime": "2026-11-15T12:30:00Z", "recurrence": recurrence})).await
+}
+
+#[tokio::test]
+async fn years_and_months_are_accepted_and_seconds_are_not() {
+    let recurrence = json!({"frequency": "year", "interval": 1000, "schedule": {"months": [2, 7]}});
+    assert_eq!(put(recurrence.clone()).await.is(201).properties()["recurrence"], recurrence);
+    put(json!({"frequency": "Year", "interval": 1001})).await.refused(400, "BadRequest");
+    put(json!({"frequency": "Second"})).await.refused(400, "BadRequest");
+}
+
+#[tokio::test]
+async fn hour_24_is_midnight_and_echoed_as_sent() {
+    let made = put(json!({"frequency": "Day", "schedule": {"hours": [24], "minutes": [0]}})).await.is(201);
+    assert_eq!(made.properties()["recurrence"]["schedule"]["hours"], json!([24]));
+    assert_eq!(made.properties()["status"]["nextExecutionTime"], "2026-11-16T00:00:00Z");
+}
+
+#[tokio::test]
+async fn empty_schedules_are_absent_and_bare_numbers_are_arrays() {
+    let check = async |schedule: Value, shown: Option<Value>| {
+        let made = put(json!({"frequency": "Day", "schedule": schedule})).await.is(201);
+        assert_eq!(made.properties()["recurrence"].get("schedule").cloned(), shown, "{schedule}");
+    };
+    check(json!({}), None).await;
+    check(json!({"hours": [], "minutes": null}), None).await;
+    check(json!({"minutes": 15}), Some(json!({"minutes": [15]}))).await;
+    check(json!({"hours": [5, 5], "minutes": [0]}), Some(json!({"minutes": [0], "hours": [5, 5]}))).await;
+}
+
+#[tokio::test]
+async fn duplicates_run_once() {
+    let world = World::new().await;
+    let recurrence = json!({"frequency": "Day", "schedule": {"hours": [13, 13], "minutes": [0, 0]}});
+    world
+        .put_job("one", json!({"startTime": "2026-11-15T12:30:00Z", "recurrence": recurrence}))
+        .await
+        .is(201);
+    let list = world.get("Jc/jobs/one/occurrences?$top=2&api-version=2026-11-01").await.is(200);
+    let due: Vec<_> = list.body["value"].as_array().unwrap().iter().map(|row| &row["dueTime"]).collect();
+    assert_eq!(due, ["2026-11-15T13:00:00Z", "2026-11-16T13:00:00Z"]);
+}
+
+#[tokio::test]
+async fn selectors_that_do_not_fit_the_frequency_are_refused_in_the_known_words() {
+    let message =
+        put(json!({"frequency": "Week", "schedule": {"monthDays": [1]}})).await.refused(400, "BadRequest");
+    assert!(message.contains("Cannot set days of month with recurrence unit 'Week'."), "{message}");
+}
+
+#[tokio::test]
+async fn intervals_are_bounded_by_eighteen_months() {
+    for (frequency, max) in [("Minute", 1000), ("Hour", 1000), ("Day", 548), ("Week", 78), ("Month", 18)] {
+        put(json!({"frequency": frequency, "interval": max})).await.is(201);
+        put(json!({"frequency": frequency, "interval": max + 1})).await.refused(400, "BadRequest");
+        put(json!({"frequency": frequency, "interval": 0})).await.refused(400, "BadRequest");
+    }
+}
+
+#[tokio::test]
+async fn both_spellings_of_occurrence_are_read() {
+    for name in ["occurrence", "Occurrence"] {
+        let monthly = json!([{"day": "Friday", name: -1}]);
+        let made =
+            put(json!({"frequency": "Month", "schedule": {"monthlyOccurrences": monthly}})).await.is(201);
+        let shown = &made.properties()["recurrence"]["schedule"]["monthlyOccurrences"];
+        assert_eq!(shown, &json!([{"day": "friday", "occurrence": -1}]));
+    }
+}

@@ -1,0 +1,206 @@
+//! A server in memory with a clock that stands still until it is moved.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use http::{HeaderMap, Request, header};
+use http_body_util::BodyExt;
+use jiff::{SignedDuration, Timestamp};
+use punctual_api::{ApiState, Settings};
+use punctual_model::decide::{self, Attempt};
+use punctual_model::{Clock, Mint, Outcome};
+use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// Where collections are, when a path says nothing else.
+pub(crate) const BASE: &str =
+    "/subscriptions/s/resourceGroups/Rg/providers/Microsoft.Scheduler/jobCollections";
+
+pub(crate) struct World {
+    router: Router,
+    store: Arc<MemoryStore>,
+    clock: Arc<ManualClock>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    /// The body as JSON; null if there is none.
+    pub(crate) body: Value,
+}
+
+impl World {
+    /// An empty server, on 15 November 2026 at noon.
+    pub(crate) fn empty() -> Self {
+        let store = Arc::new(MemoryStore::new());
+        let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
+        let state = ApiState {
+            store: store.clone(),
+            clock: clock.clone(),
+            mint: Arc::new(CountingMint(AtomicU64::new(0))),
+            settings: Settings::default(),
+        };
+        Self { router: punctual_api::router(Arc::new(state)), store, clock }
+    }
+
+    /// A server with an empty Standard collection `Jc`.
+    pub(crate) async fn new() -> Self {
+        let world = Self::empty();
+        world.put("Jc", json!({"location": "West US"})).await.is(201);
+        world
+    }
+
+    pub(crate) fn advance(&self, by: SignedDuration) {
+        *self.clock.0.lock().unwrap() += by;
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, Body::empty()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.call("PUT", path, Body::from(body.to_string())).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.call("PATCH", path, Body::from(body.to_string())).await
+    }
+
+    pub(crate) async fn post(&self, path: &str) -> Answer {
+        self.call("POST", path, Body::empty()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.call("DELETE", path, Body::empty()).await
+    }
+
+    /// Puts a job with these properties into `Jc`; without an action it gets one.
+    pub(crate) async fn put_job(&self, name: &str, properties: Value) -> Answer {
+        self.put(&format!("Jc/jobs/{name}"), job(properties)).await
+    }
+
+    pub(crate) async fn call(&self, method: &str, path: &str, body: Body) -> Answer {
+        self.send(Request::builder().method(method).uri(target(path)).body(body).unwrap()).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
+        Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
+    }
+
+    /// Does what the runner does: fires all that is due now, with this outcome for each attempt. Says how
+    /// much was fired.
+    pub(crate) async fn fire(&self, succeeded: bool) -> usize {
+        let now = self.clock.now();
+        let ask = ClaimAsk { until: now, limit: 100, passed_over: Vec::new() };
+        let claims = self.store.claim(&ask).await.unwrap();
+        for claim in &claims {
+            assert_eq!(self.store.begin(&[claim.fence]).await.unwrap(), [true]);
+            let outcome = Outcome { succeeded, message: "what the target said".to_owned() };
+            let (started_at, ended_at) = (now, now + SignedDuration::from_millis(5));
+            let attempt =
+                Attempt { claimed: claim.job.clone(), started_at, ended_at, outcome, skips: Vec::new() };
+            let verdict = decide::settle(&attempt, &claim.job, claim.sku);
+            let settlement = Settlement {
+                fence: claim.fence,
+                job: verdict.job,
+                records: verdict.records,
+                skips: verdict.skips,
+            };
+            let settled = self.store.settle(vec![settlement]).await.unwrap();
+            assert!(matches!(settled[..], [Settled::Recorded]));
+        }
+        claims.len()
+    }
+}
+
+impl Answer {
+    /// Checks the status.
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// Checks that this is an error; answers its message.
+    #[track_caller]
+    pub(crate) fn refused(self, status: u16, code: &str) -> String {
+        let answer = self.is(status);
+        assert_eq!(answer.body["error"]["code"], code, "{}", answer.text);
+        let members: Vec<_> = answer.body["error"].as_object().unwrap().keys().collect();
+        assert_eq!(members, ["code", "message"]);
+        answer.body["error"]["message"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn properties(&self) -> &Value {
+        &self.body["properties"]
+    }
+
+    /// The names in a list, without what they are in.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let values = self.body["value"].as_array().unwrap().iter();
+        values.map(|one| one["name"].as_str().unwrap().rsplit('/').next().unwrap()).collect()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}
+
+/// The body of a job; without an action it gets one.
+pub(crate) fn job(mut properties: Value) -> Value {
+    let members = properties.as_object_mut().unwrap();
+    members.entry("action").or_insert_with(|| http(json!({})));
+    json!({ "properties": properties })
+}
+
+/// An HTTP action with more in its request.
+pub(crate) fn http(more: Value) -> Value {
+    let mut request = json!({"method": "GET", "uri": "https://example.com/hook"});
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    for (name, value) in more {
+        request[name] = value;
+    }
+    json!({"type": "Http", "request": request})
+}
+
+/// A path relative to the collections gets what is before it, and an api-version if it names none.
+pub(crate) fn target(path: &str) -> String {
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("{BASE}/{path}") };
+    if path.contains("api-version") {
+        return path;
+    }
+    let separator = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{separator}api-version=2016-03-01")
+}
+
+/// A request with a header more.
+pub(crate) fn request(method: &str, path: &str, (name, value): (header::HeaderName, &str)) -> Request<Body> {
+    Request::builder().method(method).uri(target(path)).header(name, value).body(Body::empty()).unwrap()
+}
+
+struct ManualClock(Mutex<Timestamp>);
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+struct CountingMint(AtomicU64);
+
+impl Mint for CountingMint {
+    fn random(&self) -> u128 {
+        self.0.fetch_add(1, Ordering::Relaxed).into()
+    }
+}
