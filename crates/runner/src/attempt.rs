@@ -1,7 +1,9 @@
 //! One attempt: from a claim that may go to what the recorder needs.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, ExecutionTag, Firing, Job, Mint, Outcome, Skip, decide, guid};
 use punctual_store::{Claim, Fence};
@@ -30,13 +32,22 @@ pub(crate) async fn fire(
     let Claim { fence, job, region, sku, .. } = claim;
     let (claimed, skips) = newest_due(job, started_at);
     let outcome = match firing(&claimed, region, mint) {
-        Some(firing) => dispatcher.fire(&firing).await,
+        Some(firing) => fire_safely(&firing, dispatcher).await,
         // An edit took the step away that a pending error action was at.
         None => Outcome { succeeded: false, message: "The action was removed before it could run.".into() },
     };
     // A clock that was set back must not make an attempt end before it began.
     let ended_at = clock.now().max(started_at);
     Fired { fence, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
+}
+
+/// A panic is a bug, reported when it happens; it must cost its attempt and not the job's future.
+async fn fire_safely(firing: &Firing, dispatcher: &dyn Dispatcher) -> Outcome {
+    let fired = AssertUnwindSafe(dispatcher.fire(firing)).catch_unwind().await;
+    fired.unwrap_or_else(|_| Outcome {
+        succeeded: false,
+        message: "The attempt ended in an internal error.".into(),
+    })
 }
 
 /// Where newer occurrences of the job are due as well, the newest is taken.

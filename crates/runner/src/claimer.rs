@@ -13,8 +13,9 @@ use crate::timer::Timer;
 /// How many entries are claimed at once.
 const BATCH_MAX: usize = 1_024;
 
-/// Claiming pays only if there are some slots; fewer are waited for.
-const FREE_WORTH_CLAIMING: usize = 64;
+/// Claiming pays only if there are some slots, one in so many; fewer are waited for. Where there are few in
+/// all, each counts: the others may be taken by a target that hangs.
+const FREE_WORTH_CLAIMING_ONE_IN: usize = 64;
 
 /// The agenda is looked at this often whatever happens, so that a lost wake-up costs a second at most.
 const POLL: Duration = Duration::from_secs(1);
@@ -71,7 +72,7 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
         parts.store.release(&fences).await?;
     }
     let free = parts.slots.free();
-    if free < FREE_WORTH_CLAIMING.min(parts.settings.slots) {
+    if free < parts.settings.slots.div_ceil(FREE_WORTH_CLAIMING_ONE_IN) {
         return Ok(Next::WhenSlotsAreFreed);
     }
     let now = parts.clock.now();

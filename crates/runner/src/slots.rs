@@ -95,23 +95,28 @@ impl Slots {
         next
     }
 
-    /// Targets that have enough waiting already. Where slots are scarce, one that has any is passed over.
+    /// Targets that could not go now and have enough waiting already. Where slots are scarce, any is enough.
     pub(crate) fn passed_over(&self) -> Vec<String> {
         let state = self.state();
         let scarce = state.taken * 2 > self.slots_max;
-        let most = if scarce { 1 } else { PARKED_BEFORE_PASSED_OVER };
-        let busy = state.targets.iter().filter(|(_, target)| target.parked.len() >= most);
-        busy.map(|(name, _)| name.clone()).collect()
+        let most = if scarce { self.parked_max().min(1) } else { self.parked_max() };
+        let busy = |target: &Target| target.under_way >= self.per_target_max && target.parked.len() >= most;
+        state.targets.iter().filter(|(_, target)| busy(target)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Where slots are scarce, takes back what waits for targets that have more waiting than under way:
-    /// their claims are better given back than kept from others.
+    /// How many may wait for one target; where there are few slots, fewer, so that they don't take them all.
+    fn parked_max(&self) -> usize {
+        PARKED_BEFORE_PASSED_OVER.min(self.slots_max / 8)
+    }
+
+    /// Where slots are scarce, takes back what waits for targets that have many waiting: their claims are
+    /// better given back than kept from others.
     pub(crate) fn crowd_out(&self) -> Vec<Claim> {
         let mut state = self.state();
         if state.taken * 4 < self.slots_max * 3 {
             return Vec::new();
         }
-        let keep = self.per_target_max;
+        let keep = self.per_target_max.min(self.parked_max());
         let crowded = state.targets.values_mut().filter(|target| target.parked.len() > keep);
         let out: Vec<Claim> = crowded.flat_map(|target| target.parked.split_off(keep)).collect();
         state.taken = state.taken.saturating_sub(out.len());

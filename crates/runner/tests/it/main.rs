@@ -1,0 +1,12 @@
+//! The runner on the memory store, with a clock that a test sets and a target that does what a test says.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't set up should stop")]
+
+mod claims;
+mod clock;
+mod housekeeping;
+mod slots;
+mod stop;
+mod ticks;
+mod trouble;
+mod world;

@@ -1,0 +1,55 @@
+//! A target that hangs costs its own slots and nobody else's.
+
+use crate::world::{World, at, once, tally};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_hangs_does_not_stop_others() {
+    // The second row: fewer slots than are claimed in one go.
+    for (slots, per_target) in [(64, 4), (8, 2), (4, 3)] {
+        let mut world = World::new().await;
+        (world.settings.slots, world.settings.slots_per_target) = (slots, per_target);
+        for index in 0..30 {
+            let name = format!("hang-{index}");
+            world.put(&name, once(&name, 0)).await;
+        }
+        let running = world.runner().start().unwrap();
+        world.target.wait_for(per_target).await;
+        for index in 0..30 {
+            let name = format!("ok-{index}");
+            world.put(&name, once(&name, 0)).await;
+        }
+        world.target.wait_for(per_target + 30).await;
+        let hanging = world.target.names().iter().filter(|name| name.starts_with("hang")).count();
+        assert_eq!(hanging, per_target, "{slots} slots");
+        world.target.let_go(30);
+        world.target.wait_for(60).await;
+        world
+            .wait_until("all have ended", async || {
+                let mut ended = true;
+                for index in 0..30 {
+                    ended &= world.job(&format!("hang-{index}")).await.state.is_final();
+                }
+                ended
+            })
+            .await;
+        running.stop().await;
+        assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_herd_larger_than_the_slots_is_fired_whole() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (16, 16);
+    for index in 0..500 {
+        let name = format!("host{}-{index}", index % 40);
+        world.put(&name, once(&name, 60)).await;
+    }
+    world.clock.set(at(59));
+    let running = world.runner().start().unwrap();
+    world.clock.set(at(60));
+    world.target.wait_for(500).await;
+    running.stop().await;
+    let names = world.target.names();
+    assert_eq!((names.len(), tally(names).len()), (500, 500));
+}

@@ -1,0 +1,170 @@
+//! A store in trouble, and a target that does what nobody expects: nothing is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
+use punctual_store::{
+    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Fence, Group, HistoryAsk, JobWrite,
+    JobsAsk, MemoryStore, Resources, Settled, Settlement, StoredRecord, Trouble, WriteError,
+};
+use tokio::sync::watch;
+
+use crate::world::{World, at, minutely, once, spent};
+
+/// A store whose calls fail so many times before they go through.
+struct Troubled {
+    inner: Arc<MemoryStore>,
+    claims: AtomicUsize,
+    begins: AtomicUsize,
+    settles: AtomicUsize,
+}
+
+impl Troubled {
+    fn new(world: &World, claims: usize, begins: usize, settles: usize) -> Arc<Self> {
+        let inner = Arc::clone(&world.store);
+        let [claims, begins, settles] = [claims, begins, settles].map(AtomicUsize::new);
+        Arc::new(Self { inner, claims, begins, settles })
+    }
+}
+
+fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
+    if spent(left) { Ok(()) } else { Err(Trouble::Busy { doing }) }
+}
+
+#[async_trait]
+impl Agenda for Troubled {
+    async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        check(&self.claims, "claim")?;
+        self.inner.claim(ask).await
+    }
+
+    async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        check(&self.begins, "begin")?;
+        self.inner.begin(fences).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        check(&self.settles, "settle")?;
+        self.inner.settle(settlements).await
+    }
+
+    async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        self.inner.release(fences).await
+    }
+
+    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        self.inner.next_due(passed_over).await
+    }
+
+    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
+        self.inner.in_flight(jobs).await
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes()
+    }
+}
+
+/// Passes the calls on that a runner does not make.
+macro_rules! pass_on {
+    ($trait:ident: $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
+        #[async_trait]
+        impl $trait for Troubled {
+            $(async fn $name(&self, $($argument: $type),*) -> $answer {
+                self.inner.$name($($argument),*).await
+            })*
+        }
+    };
+}
+
+pass_on! { Resources:
+    collection(key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
+    collections(ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble>;
+    put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
+    delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
+    job(key: &JobKey) -> Result<Option<Job>, Trouble>;
+    job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
+    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble>;
+    job_count(collection: &CollectionKey) -> Result<u32, Trouble>;
+    put_job(write: JobWrite) -> Result<Job, WriteError>;
+    delete_job(key: &JobKey) -> Result<bool, Trouble>;
+    group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
+    groups(subscription: &Name) -> Result<Vec<Group>, Trouble>;
+    put_group(group: &Group) -> Result<bool, Trouble>;
+    delete_group(key: &GroupKey) -> Result<bool, Trouble>;
+    unregistered(subscription: &Name) -> Result<bool, Trouble>;
+    set_unregistered(subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
+}
+
+pass_on! { Archive:
+    history(ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble>;
+    records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
+    skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
+    prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
+    prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;
+    purge(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_store_could_not_take_is_tried_again_and_recorded_once() {
+    let check = async |claims, begins, settles| {
+        let world = World::new().await;
+        for index in 0..20 {
+            let name = format!("ok-{index}");
+            world.put(&name, once(&name, 0)).await;
+        }
+        let store = Troubled::new(&world, claims, begins, settles);
+        let running = world.runner_on(store.clone()).start().unwrap();
+        for index in 0..20 {
+            world.wait_for_records(&format!("ok-{index}"), 1).await;
+        }
+        running.stop().await;
+        let left = [&store.claims, &store.begins, &store.settles].map(|left| left.load(Ordering::SeqCst));
+        assert_eq!(left, [0, 0, 0], "all the trouble came");
+        assert_eq!(world.target.seen().len(), 20, "trouble of the store fires nothing twice");
+        for index in 0..20 {
+            let name = format!("ok-{index}");
+            assert_eq!((world.history(&name).await.len(), world.job(&name).await.counters.execution), (1, 1));
+        }
+    };
+    check(2, 0, 0).await;
+    check(0, 1, 0).await;
+    check(0, 0, 3).await;
+    check(1, 1, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_edited_in_flight_is_recorded_through_trouble() {
+    let world = World::new().await;
+    world.put("hang", minutely("hang", 0)).await;
+    let running = world.runner_on(Troubled::new(&world, 0, 0, 2)).start().unwrap();
+    world.target.wait_for(1).await;
+    world.patch("hang", |spec| spec.enabled = false).await;
+    world.target.let_go(1);
+    world.wait_for_records("hang", 1).await;
+    running.stop().await;
+    let job = world.job("hang").await;
+    assert_eq!((job.state, job.counters.execution, job.progress.entry), (JobState::Disabled, 1, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_panics_has_failed_and_takes_nothing_with_it() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (2, 1);
+    for index in 0..3 {
+        let name = format!("panic-{index}");
+        world.put(&name, once(&name, 0)).await;
+    }
+    world.put("ok", once("ok", 0)).await;
+    let running = world.runner().start().unwrap();
+    for name in ["panic-0", "panic-1", "panic-2", "ok"] {
+        world.wait_for_records(name, 1).await;
+    }
+    running.stop().await;
+    assert_eq!(world.job("panic-0").await.state, JobState::Faulted);
+    assert_eq!(world.job("ok").await.state, JobState::Completed);
+    assert_eq!(world.history("panic-0").await[0].started_at, at(0));
+}

@@ -1,0 +1,271 @@
+//! What the tests share: a clock that is set, a target that is scripted, a store that can be in trouble.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::decide::{self, Placement};
+use punctual_model::{
+    Action, ActionKind, Clock, Collection, CollectionKey, CollectionState, Firing, HttpAction, Job, JobSpec,
+    Mint, Outcome, Record, RetryPolicy, Skip, Sku,
+};
+use punctual_recurrence::{Frequency, Rule};
+use punctual_runner::{Dispatcher, Runner, Settings};
+use punctual_store::{Agenda, Archive, CollectionWrite, HistoryAsk, JobWrite, MemoryStore, Resources, Store};
+use tokio::sync::{Semaphore, watch};
+
+/// Longer than anything takes on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// An instant, so many seconds after noon of an ordinary day.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    let noon: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+    noon + SignedDuration::from_secs(seconds)
+}
+
+/// A clock that stands still until it is set.
+pub(crate) struct ManualClock(Mutex<Timestamp>);
+
+impl ManualClock {
+    pub(crate) fn set(&self, now: Timestamp) {
+        *self.0.lock().unwrap() = now;
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// Numbers that count, so that tests repeat.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Mint for Counting {
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::Relaxed)) << 64
+    }
+}
+
+/// An attempt as the target saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) job: String,
+    pub(crate) nominal_at: Timestamp,
+    pub(crate) attempt: u32,
+    pub(crate) tag: String,
+    /// What the clock showed.
+    pub(crate) fired_at: Timestamp,
+}
+
+/// Targets that answer as a test says: jobs named `hang…` wait to be let go, `fail…` fail, `panic…` panic,
+/// all others succeed.
+pub(crate) struct Target {
+    clock: Arc<ManualClock>,
+    seen: Mutex<Vec<Seen>>,
+    count: watch::Sender<usize>,
+    gate: Semaphore,
+}
+
+impl Target {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The names of the jobs that were fired, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.seen().into_iter().map(|seen| seen.job).collect()
+    }
+
+    /// Waits until so many attempts were made.
+    pub(crate) async fn wait_for(&self, count: usize) {
+        let mut seen = self.count.subscribe();
+        let arrived = seen.wait_for(|&seen| seen >= count);
+        let waited = tokio::time::timeout(DEADLINE, arrived).await;
+        assert!(waited.is_ok(), "{count} attempts were expected, not {:?}", self.seen());
+    }
+
+    /// Lets so many of those that hang go.
+    pub(crate) fn let_go(&self, count: usize) {
+        self.gate.add_permits(count);
+    }
+}
+
+#[async_trait]
+impl Dispatcher for Target {
+    async fn fire(&self, firing: &Firing) -> Outcome {
+        let job = firing.job.name.as_str().to_owned();
+        let seen = Seen {
+            job: job.clone(),
+            nominal_at: firing.nominal_at,
+            attempt: firing.attempt,
+            tag: firing.tag.to_string(),
+            fired_at: self.clock.now(),
+        };
+        self.seen.lock().unwrap().push(seen);
+        self.count.send_modify(|count| *count += 1);
+        assert!(!job.starts_with("panic"), "as the test says");
+        if job.starts_with("hang") {
+            self.gate.acquire().await.unwrap().forget();
+        }
+        Outcome { succeeded: !job.starts_with("fail"), message: "scripted".into() }
+    }
+}
+
+/// Everything that a runner needs, and ways to look at what it did.
+pub(crate) struct World {
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) target: Arc<Target>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) collection: Collection,
+    pub(crate) settings: Settings,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let clock = Arc::new(ManualClock(Mutex::new(at(0))));
+        let target = Target {
+            clock: Arc::clone(&clock),
+            seen: Mutex::default(),
+            count: watch::Sender::new(0),
+            gate: Semaphore::new(0),
+        };
+        let store = Arc::new(MemoryStore::new());
+        let collection = Collection {
+            key: CollectionKey::new("s", "g", "c"),
+            location: "West US".into(),
+            tags: Vec::new(),
+            sku: Sku::Standard,
+            state: CollectionState::Enabled,
+            quota: None,
+            created_at: at(0),
+            revision: 0,
+        };
+        let write = CollectionWrite {
+            collection,
+            jobs: Vec::new(),
+            job_count_seen: None,
+            skips: Vec::new(),
+            collection_count_max: 1,
+        };
+        let collection = store.put_collection(write).await.unwrap();
+        Self { clock, target: Arc::new(target), store, collection, settings: Settings::default() }
+    }
+
+    pub(crate) fn runner(&self) -> Runner {
+        self.runner_on(Arc::clone(&self.store) as Arc<dyn Store>)
+    }
+
+    pub(crate) fn runner_on(&self, store: Arc<dyn Store>) -> Runner {
+        let (target, clock) = (Arc::clone(&self.target), Arc::clone(&self.clock));
+        Runner::new(store, target, clock, Arc::new(Counting::default()), self.settings.clone())
+    }
+
+    /// Puts a job as the API does. Its target is the part of its name before a dash.
+    pub(crate) async fn put(&self, name: &str, spec: JobSpec) -> Job {
+        let key = self.collection.key.job(name);
+        let current = self.store.job(&key).await.unwrap();
+        let placement = Placement { now: self.clock.now(), collection_enabled: true };
+        let job = decide::place(spec, &key, current.as_ref(), placement);
+        self.write(job).await
+    }
+
+    pub(crate) async fn write(&self, job: Job) -> Job {
+        let write = JobWrite {
+            job,
+            collection_revision: self.collection.revision,
+            skips: Vec::new(),
+            job_count_max: 100_000,
+        };
+        self.store.put_job(write).await.unwrap()
+    }
+
+    pub(crate) async fn patch(&self, name: &str, change: impl FnOnce(&mut JobSpec)) {
+        let job = self.job(name).await;
+        let mut spec = job.spec.clone();
+        change(&mut spec);
+        let placement = Placement { now: self.clock.now(), collection_enabled: true };
+        self.write(decide::edit(spec, &job, placement)).await;
+    }
+
+    pub(crate) async fn job(&self, name: &str) -> Job {
+        self.store.job(&self.collection.key.job(name)).await.unwrap().unwrap()
+    }
+
+    /// All records of a job, oldest first.
+    pub(crate) async fn history(&self, name: &str) -> Vec<Record> {
+        let job = self.job(name).await.id;
+        let ask = HistoryAsk { job, statuses: Vec::new(), after: None, skip: 0, limit: 100_000 };
+        let stored = self.store.history(&ask).await.unwrap();
+        stored.into_iter().rev().map(|stored| stored.record).collect()
+    }
+
+    pub(crate) async fn skips(&self, name: &str) -> Vec<Skip> {
+        let job = self.job(name).await.id;
+        self.store.skips(job, Timestamp::MIN, Timestamp::MAX, 100_000).await.unwrap()
+    }
+
+    /// Waits until a state is reached that nobody signals.
+    pub(crate) async fn wait_until(&self, what: &str, reached: impl AsyncFn() -> bool) {
+        let waiting = async {
+            while !reached().await {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        assert!(tokio::time::timeout(DEADLINE, waiting).await.is_ok(), "waited in vain until {what}");
+    }
+
+    /// Waits until a job has so many records.
+    pub(crate) async fn wait_for_records(&self, name: &str, count: usize) {
+        let what = format!("{name} has {count} records");
+        self.wait_until(&what, async || self.history(name).await.len() >= count).await;
+    }
+
+    /// Waits until all that is on the agenda is claimed.
+    pub(crate) async fn wait_until_claimed(&self) {
+        self.wait_until("everything is claimed", async || self.store.next_due(&[]).await.unwrap().is_none())
+            .await;
+    }
+}
+
+/// A request to the host that is the part of a name before a dash, tried once.
+pub(crate) fn action(name: &str) -> Action {
+    let host = name.split('-').next().unwrap_or(name);
+    let request = HttpAction {
+        declared_https: false,
+        uri: format!("http://{host}.example/"),
+        method: "GET".into(),
+        headers: Vec::new(),
+        body: None,
+        authentication: None,
+    };
+    let retry = Some(RetryPolicy { fixed: false, interval: None, count: None });
+    Action { kind: ActionKind::Http(request), retry, error_action: None }
+}
+
+/// A job that runs once, so many seconds after noon.
+pub(crate) fn once(name: &str, start: i64) -> JobSpec {
+    JobSpec { start_at: Some(at(start)), action: action(name), recurrence: None, enabled: true }
+}
+
+/// A job that runs every minute from so many seconds after noon.
+pub(crate) fn minutely(name: &str, start: i64) -> JobSpec {
+    JobSpec { recurrence: Some(Rule::every(1, Frequency::Minute)), ..once(name, start) }
+}
+
+/// How often each name occurs.
+pub(crate) fn tally(names: Vec<String>) -> HashMap<String, usize> {
+    names.into_iter().fold(HashMap::new(), |mut tally, name| {
+        *tally.entry(name).or_default() += 1;
+        tally
+    })
+}
+
+/// Counts down from a number to zero; tells whether it was there already.
+pub(crate) fn spent(left: &AtomicUsize) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err()
+}
