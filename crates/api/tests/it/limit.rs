@@ -19,6 +19,14 @@ async fn a_body_of_more_than_64_kib_is_not_read() {
     answer.refused(413, "RequestContentTooLarge");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_arrive_is_not_waited_for() {
+    let world = World::new().await;
+    let silent = stream::pending::<Result<Bytes, std::io::Error>>();
+    let answer = world.call("PUT", "Jc/jobs/one", Body::from_stream(silent)).await;
+    answer.refused(408, "RequestTimeout");
+}
+
 #[tokio::test]
 async fn a_job_of_more_than_16_kib_is_refused() {
     let world = World::new().await;

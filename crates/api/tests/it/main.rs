@@ -6,6 +6,7 @@
 mod collection;
 mod concurrency;
 mod dialect;
+mod docs;
 mod history;
 mod job;
 mod limit;
