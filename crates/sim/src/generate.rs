@@ -13,7 +13,8 @@ const DAY: i64 = 24 * HOUR;
 pub fn history(seed: u64) -> Vec<Op> {
     let mut dice = Dice::new(seed);
     // Some worlds have one node and one job: what goes wrong there is easier to read.
-    let (nodes, jobs) = (dice.below(NODES) + 1, dice.below(JOBS) + 1);
+    let nodes = dice.below(NODES) + 1;
+    let jobs = dice.pick(&[1, 1, 2, 2, 3, 4, JOBS]);
     let length = 10 + dice.below(70);
     let mut author = Author { dice, nodes, jobs, now_ms: 0, ops: Vec::with_capacity(length) };
     for job in 0..jobs.min(3) {
@@ -84,10 +85,22 @@ impl Author {
     fn interrupt(&mut self, node: usize, job: usize) {
         let point =
             self.dice.pick(&[Point::Claimed, Point::Begun, Point::Fired, Point::Fired, Point::Settled]);
-        self.pass();
+        // Something that is under way is wanted: the usual suspects are done first, or a run is asked for.
+        match self.dice.below(4) {
+            0 => self.ops.push(Op::Run(job)),
+            1 => {
+                self.ops.push(Op::Tick(node));
+                self.pass();
+            }
+            2 => {
+                self.put(job);
+                self.pass();
+            }
+            _ => self.pass(),
+        }
         self.ops.push(Op::TickTo(node, point));
         for _ in 0..self.dice.below(4) {
-            match self.dice.below(8) {
+            match self.dice.below(9) {
                 0 | 1 => self.pass(),
                 2 => self.put(job),
                 3 => {
@@ -100,6 +113,7 @@ impl Author {
                     let other = self.dice.below(self.nodes);
                     self.ops.push(Op::Tick(other));
                 }
+                7 if self.dice.once_in(2) => self.ops.push(Op::Delete(job)),
                 _ => {
                     self.ops.push(Op::Expire(node));
                     let other = self.dice.below(self.nodes);
@@ -216,7 +230,7 @@ impl Author {
 
     fn answer(&mut self) -> Answer {
         match self.dice.below(6) {
-            0 => Answer::Success(self.dice.between(0, 59_999)),
+            0 => Answer::Success(self.dice.between(0, 70_000)),
             1..4 => Answer::Failure(self.dice.between(0, 2_000)),
             4 => Answer::Failure(0),
             _ => Answer::Hang,

@@ -36,6 +36,31 @@ impl Book {
     }
 }
 
+/// How often something was seen that a history may or may not come to.
+pub type Sights = BTreeMap<&'static str, u64>;
+
+/// What many histories must come to, or they show little.
+pub const SIGHTS: [&str; 18] = [
+    "a claim was taken back by an edit",
+    "a claim was lost",
+    "a newer occurrence was taken",
+    "a retry was made",
+    "a run was made",
+    "an attempt was fired again",
+    "an edit passed something over",
+    "an error action was made",
+    "an occurrence was postponed",
+    "a settlement came too late",
+    "a settlement found its job deleted",
+    "a settlement found its job edited",
+    "a settlement was of an older generation",
+    "a job became completed",
+    "a job became faulted",
+    "something was skipped as missed",
+    "something was skipped as overlapping",
+    "the collection was full",
+];
+
 /// What a write is meant to do.
 #[derive(Clone, Debug)]
 pub(crate) enum Intent {
@@ -64,6 +89,7 @@ pub(crate) struct Ledger {
     tags: HashMap<(JobId, Cause, Timestamp, u8), ExecutionTag>,
     intent: Option<Intent>,
     unsteady: bool,
+    sights: Sights,
     problems: Vec<String>,
 }
 
@@ -76,6 +102,16 @@ impl Ledger {
     /// From now on clocks can't be compared: one was set back, or one is off.
     pub(crate) fn lose_steadiness(&mut self) {
         self.unsteady = true;
+    }
+
+    /// Notes something that is worth seeing.
+    pub(crate) fn see(&mut self, what: &'static str) {
+        *self.sights.entry(what).or_default() += 1;
+    }
+
+    /// What was seen.
+    pub(crate) fn sights(&self) -> &Sights {
+        &self.sights
     }
 
     /// Whether clocks were never set back and never off.
@@ -102,6 +138,9 @@ impl Ledger {
 
     /// A write of a job was carried out, whether its caller was told or not.
     pub(crate) fn wrote_job(&mut self, job: &Job, skips: &[Skip]) {
+        if !skips.is_empty() {
+            self.see("an edit passed something over");
+        }
         let Some(shelf) = self.shelf(&job.key.collection) else {
             self.blame(job, "was written into a collection that is not there");
             return;

@@ -21,6 +21,7 @@ mod watched;
 mod world;
 
 pub use generate::history;
+pub use ledger::{SIGHTS, Sights};
 pub use op::Op;
 pub use shrink::{Verdict, print_test, shrink, verdict};
 pub use world::{Backing, COLLECTIONS, Ending, Failure, JOBS, JobEnding, NODES, play};

@@ -1,11 +1,15 @@
 //! `punctual-sim`: plays the histories of many seeds, or one again.
 
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use punctual_sim::{Backing, Op, Verdict, history, print_test, shrink, verdict};
+use punctual_sim::{Backing, Op, SIGHTS, Sights, Verdict, history, print_test, shrink, verdict};
+
+/// So many histories must come to everything that is worth seeing, or they show little.
+const SEEDS_ENOUGH: u64 = 1_000;
 
 /// Plays histories full of faults and judges what became of every occurrence.
 #[derive(Parser)]
@@ -67,6 +71,7 @@ fn play_many(options: &Options) -> ExitCode {
     let limit = options.seconds.map(Duration::from_secs);
     let (next, played, elapsed_ms) = (AtomicU64::new(options.from), AtomicU64::new(0), AtomicU64::new(0));
     let failed = AtomicBool::new(false);
+    let sights = Mutex::new(Sights::new());
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
             scope.spawn(|| {
@@ -84,6 +89,10 @@ fn play_many(options: &Options) -> ExitCode {
                         Verdict::Right(ending) => {
                             let ms = u64::try_from(ending.elapsed.as_millis()).unwrap_or(0);
                             elapsed_ms.fetch_add(ms, Ordering::Relaxed);
+                            let mut all = sights.lock().expect("nobody panics with the sights");
+                            for (what, count) in ending.sights {
+                                *all.entry(what).or_default() += count;
+                            }
                         }
                         Verdict::Wrong { .. } => {
                             failed.store(true, Ordering::Relaxed);
@@ -106,7 +115,18 @@ fn play_many(options: &Options) -> ExitCode {
         span(simulated),
         span(simulated / real)
     );
-    if failed.into_inner() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let blind = tell_sights(&sights.into_inner().expect("nobody panics with the sights"));
+    let enough = played >= SEEDS_ENOUGH && options.from == 0;
+    if failed.into_inner() || (blind && enough) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Says how often what is worth seeing was seen; whether something was not.
+fn tell_sights(sights: &Sights) -> bool {
+    let count = |what: &str| sights.get(what).copied().unwrap_or(0);
+    SIGHTS.iter().for_each(|what| println!("{:8} times {what}", count(what)));
+    let unseen: Vec<_> = SIGHTS.iter().filter(|what| count(what) == 0).collect();
+    unseen.iter().for_each(|what| println!("never seen: {what}"));
+    !unseen.is_empty()
 }
 
 /// Says what is wrong with a seed, with a short history that shows it.

@@ -74,7 +74,7 @@ pub enum Point {
 /// How a receiver answers an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It succeeds after so many milliseconds.
+    /// It succeeds after so many milliseconds; too late if that is 60 seconds or more.
     Success(i64),
     /// It fails after so many milliseconds.
     Failure(i64),

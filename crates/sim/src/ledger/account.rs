@@ -217,6 +217,11 @@ impl Account {
         self.runs_accepted.saturating_sub(started.len())
     }
 
+    /// Whether a run of this instant was started.
+    pub(crate) fn run_at(&self, at: Timestamp) -> bool {
+        self.occurrences.keys().any(|(_, cause, of)| (*cause, *of) == (Cause::Run, at))
+    }
+
     /// A scheduled occurrence has an outcome.
     pub(super) fn note_past(&mut self, at: Timestamp) {
         self.past_at = self.past_at.max(Some(at));

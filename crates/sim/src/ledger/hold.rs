@@ -95,6 +95,7 @@ impl Ledger {
             }
             if !*holds {
                 self.holds.remove(&fence.0);
+                self.see("a claim was taken back by an edit");
             }
         }
     }
@@ -114,6 +115,7 @@ impl Ledger {
                 fences.push(Fence(*fence));
             }
         }
+        fences.iter().for_each(|_| self.see("a claim was lost"));
         fences
     }
 
@@ -138,6 +140,16 @@ impl Ledger {
             Some(Shot { nominal_at: firing.nominal_at, started_at: now, ended_at: now, succeeded: None });
         let (id, entry, edits, abandoned) = (hold.job, hold.entry, hold.edits, hold.abandoned);
         let tagged = (id, entry.cause, firing.nominal_at, firing.step);
+        if self.tags.contains_key(&tagged) && firing.attempt == 0 {
+            self.see("an attempt was fired again");
+        }
+        let kind = [
+            (entry.cause == Cause::Run, "a run was made"),
+            (firing.attempt > 0, "a retry was made"),
+            (firing.step > 0, "an error action was made"),
+            (firing.nominal_at > entry.nominal_at, "a newer occurrence was taken"),
+        ];
+        kind.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
         let first: ExecutionTag = *self.tags.entry(tagged).or_insert(firing.tag);
         if first != firing.tag || self.tags.iter().any(|(of, tag)| *tag == firing.tag && *of != tagged) {
             self.problems

@@ -2,7 +2,7 @@
 //! millisecond; what was skipped was to be skipped.
 
 use jiff::SignedDuration;
-use punctual_model::{Cause, Entry, JobSpec, Record, RecordStatus, Skip, SkipReason, Sku};
+use punctual_model::{Cause, Entry, JobSpec, JobState, Record, RecordStatus, Skip, SkipReason, Sku};
 use punctual_store::{Settled, Settlement};
 
 use super::account::{Main, Occurrence};
@@ -12,6 +12,7 @@ use super::{Account, Ledger};
 impl Ledger {
     pub(crate) fn settled(&mut self, settlement: &Settlement, answer: &Settled) {
         let fence = settlement.fence.0;
+        self.see_settlement(settlement, answer);
         let valid = self.holds.get(&fence).filter(|hold| !hold.abandoned);
         let Some(hold) = valid else {
             if !matches!(answer, Settled::Lost) {
@@ -35,6 +36,29 @@ impl Ledger {
                 self.holds.remove(&fence);
             }
             (answer, _) => self.problems.push(format!("{name}: a settlement was answered {answer:?}")),
+        }
+    }
+
+    fn see_settlement(&mut self, settlement: &Settlement, answer: &Settled) {
+        match answer {
+            Settled::Lost => self.see("a settlement came too late"),
+            Settled::Gone => self.see("a settlement found its job deleted"),
+            Settled::Changed(..) => self.see("a settlement found its job edited"),
+            Settled::Recorded => {
+                let job = &settlement.job;
+                let of_record = settlement.records.first().map(|record| record.generation);
+                let postponed = |record: &Record| record.status == RecordStatus::Postponed;
+                let reason = |wanted| settlement.skips.iter().any(|skip: &Skip| skip.reason == wanted);
+                let seen = [
+                    (settlement.records.iter().any(postponed), "an occurrence was postponed"),
+                    (reason(SkipReason::Missed), "something was skipped as missed"),
+                    (reason(SkipReason::Overlap), "something was skipped as overlapping"),
+                    (of_record != Some(job.generation), "a settlement was of an older generation"),
+                    (job.state == JobState::Completed, "a job became completed"),
+                    (job.state == JobState::Faulted, "a job became faulted"),
+                ];
+                seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
+            }
         }
     }
 }
