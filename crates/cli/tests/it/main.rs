@@ -4,8 +4,13 @@
 
 mod architecture;
 mod command;
+mod crash;
 mod docs;
+mod firing;
 mod fuzz;
+mod long_run;
 mod preview;
+mod receiver;
+mod scheduler;
 mod serve;
 mod server;
