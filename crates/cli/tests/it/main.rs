@@ -8,6 +8,7 @@ mod crash;
 mod docs;
 mod firing;
 mod fuzz;
+mod in_flight;
 mod long_run;
 mod preview;
 mod receiver;
