@@ -22,6 +22,6 @@ mod world;
 
 pub use generate::history;
 pub use ledger::{SIGHTS, Sights};
-pub use op::Op;
+pub use op::{Op, words};
 pub use shrink::{Verdict, print_test, shrink, verdict};
 pub use world::{Backing, COLLECTIONS, Ending, Failure, JOBS, JobEnding, NODES, play};

@@ -166,6 +166,20 @@ pub enum Change {
     Errors(u8),
 }
 
+/// All words that a printed history is written in; a test takes them with `use punctual_sim::words::*`.
+pub mod words {
+    pub use super::Answer::*;
+    pub use super::Call::*;
+    pub use super::Change::*;
+    pub use super::Kind::*;
+    pub use super::Op::*;
+    pub use super::Point::*;
+    pub use super::Retry::*;
+    pub use super::Sketch;
+    pub use super::Unit::*;
+    pub use super::When::*;
+}
+
 /// When every world begins: a day before clocks are set forward in Berlin.
 pub fn dawn() -> Timestamp {
     "2026-03-28T00:00:00Z".parse().expect("it is an instant")

@@ -87,3 +87,45 @@ pub fn print_test(ops: &[Op], problems: &[String]) -> String {
     text.push_str("    ]);\n}\n");
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::history;
+    use crate::op::words::*;
+
+    #[test]
+    fn only_what_is_needed_is_left() {
+        let noise = history(3);
+        let ops = [&noise[..], &[CrashAll], &noise[..], &[Resume(9)], &noise[..]].concat();
+        let wrong = |ops: &[Op]| {
+            let crash = ops.iter().position(|op| *op == CrashAll);
+            crash.is_some_and(|at| ops[at..].contains(&Resume(9)))
+        };
+        assert_eq!(shrink(&ops, wrong), [CrashAll, Resume(9)]);
+    }
+
+    #[test]
+    fn a_history_is_printed_in_the_words_of_a_test() {
+        let sketch = Sketch {
+            start: Some(-2),
+            every: Some((3, Hour)),
+            count: None,
+            end: None,
+            on: true,
+            retry: Fixed(15, 2),
+            errors: 1,
+        };
+        let ops = [Put(0, sketch), Patch(0, Retry(Never)), Fault(Settle, After, Busy), TickTo(1, Fired)];
+        let text = print_test(&ops, &["j0: is lost".into()]);
+        for line in [
+            "    // j0: is lost",
+            "        Put(0, Sketch { start: Some(-2), every: Some((3, Hour)), count: None, end: None, on: true, retry: Fixed(15, 2), errors: 1 }),",
+            "        Patch(0, Retry(Never)),",
+            "        Fault(Settle, After, Busy),",
+            "        TickTo(1, Fired),",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
+        }
+    }
+}

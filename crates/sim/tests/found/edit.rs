@@ -1,12 +1,6 @@
 //! Edits in the middle of things.
 
-use punctual_sim::Op::*;
-use punctual_sim::op::Answer::*;
-use punctual_sim::op::Change::{Errors, Every};
-use punctual_sim::op::Point::*;
-use punctual_sim::op::Retry::*;
-use punctual_sim::op::Sketch;
-use punctual_sim::op::Unit::*;
+use punctual_sim::words::*;
 
 use crate::check;
 
