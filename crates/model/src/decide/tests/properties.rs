@@ -16,6 +16,8 @@ enum Step {
     Pass(i64),
     Begin,
     Finish(bool),
+    /// The server is killed and started again: nobody will ever know how the attempt in flight ended.
+    Crash,
     Run,
     Put(Timing, Doing, bool),
     PatchTiming(Timing),
@@ -74,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0_i64..200).prop_map(Step::Pass),
         8 => Just(Step::Begin),
         8 => any::<bool>().prop_map(Step::Finish),
+        1 => Just(Step::Crash),
         2 => Just(Step::Run),
         1 => (timing(), doing(), any::<bool>()).prop_map(|(timing, doing, on)| Step::Put(timing, doing, on)),
         2 => timing().prop_map(Step::PatchTiming),
@@ -98,6 +101,8 @@ struct Watched {
     /// Instants that would have been, had the occurrence in flight not been the last that `count` allows. An
     /// edit, which can't know of it, may pass them over.
     beyond_count: BTreeSet<(u32, Timestamp)>,
+    /// Generations that ran once at some time: what they yield depends on when they were enabled.
+    ran_once: BTreeSet<u32>,
     /// Up to when that was looked at.
     looked_at: Timestamp,
     /// When each run was asked for.
@@ -116,6 +121,7 @@ impl Watched {
             world,
             yielded: BTreeSet::new(),
             beyond_count: BTreeSet::new(),
+            ran_once: BTreeSet::new(),
             looked_at,
             run_count: 0,
             edited_in_flight: BTreeSet::new(),
@@ -135,6 +141,9 @@ impl Watched {
         let timetable = job.spec.timetable(job.put_at).unwrap();
         let begun = self.begun.get(&job.generation).map_or(0, BTreeSet::len);
         let left = timetable.count().is_none_or(|count| begun < count as usize);
+        if job.spec.recurrence.is_none() {
+            self.ran_once.insert(job.generation);
+        }
         if !self.on() || job.spec.recurrence.is_none() {
             return;
         }
@@ -179,6 +188,7 @@ impl Watched {
             }
             Step::Begin => self.begin(),
             Step::Finish(succeeded) if self.world.in_flight.is_some() => self.world.finish(succeeded),
+            Step::Crash => self.crash(),
             Step::Run if self.world.collection_enabled => self.run_count += usize::from(self.world.run()),
             Step::Put(timing, doing, on) if !ended => {
                 self.edit(|world| world.put_again(spec(timing, &doing, on)));
@@ -210,6 +220,18 @@ impl Watched {
         assert!(entry.nominal_at <= self.world.now, "never early");
         if entry.cause == Cause::Schedule {
             self.begun.entry(claimed.generation).or_default().insert(entry.nominal_at);
+        }
+    }
+
+    fn crash(&mut self) {
+        let Some(in_flight) = self.world.in_flight.take() else { return };
+        let entry = in_flight.claimed.progress.entry.unwrap();
+        if !entry.started() && entry.cause == Cause::Schedule {
+            let generation = in_flight.claimed.generation;
+            self.begun.entry(generation).or_default().remove(&entry.nominal_at);
+            // What came due behind it counts after all.
+            let back = self.beyond_count.extract_if(.., |one| one.0 == generation);
+            self.yielded.extend(back);
         }
     }
 
@@ -314,6 +336,9 @@ impl Watched {
             .filter(|record| record.cause == Cause::Schedule)
             .map(|record| (record.generation, record.nominal_at))
             .collect();
+        for one in started.iter().filter(|one| !self.ran_once.contains(&one.0)) {
+            assert!(self.yielded.contains(one), "{one:?} was started and never due");
+        }
         let mut covered: BTreeMap<(u32, Timestamp), u32> = BTreeMap::new();
         for skip in &world.skips {
             let range = (skip.generation, skip.first_at)..=(skip.generation, skip.last_at);
