@@ -1,5 +1,6 @@
 //! What a server says when it starts.
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use jiff::Timestamp;
@@ -7,31 +8,39 @@ use jiff::Timestamp;
 use super::tls;
 use crate::config::{Config, Role, TlsMode};
 
+/// Says it. Nobody may be there to read it any more, and that stops no server.
 pub(super) fn print(config: &Config, bound: SocketAddr, now: Timestamp) {
+    let _ = write(&mut std::io::stdout().lock(), config, bound, now);
+}
+
+fn write(output: &mut impl Write, config: &Config, bound: SocketAddr, now: Timestamp) -> io::Result<()> {
     let secure = config.tls.mode != TlsMode::Off;
     let base = format!("{}://{bound}", if secure { "https" } else { "http" });
-    println!(
+    writeln!(
+        output,
         "Punctual {} listens on {base}, data in {}",
         env!("CARGO_PKG_VERSION"),
         config.data.dir.display()
-    );
+    )?;
     if !config.clock.start.is_empty() || (config.clock.speed - 1.0).abs() > f64::EPSILON {
-        println!(
+        writeln!(
+            output,
             "*** VIRTUAL CLOCK: the schedule's time is {now}, {} times as fast as real time ***",
             config.clock.speed
-        );
+        )?;
     }
     match config.server.role {
         Role::All => {}
-        Role::Api => println!("Role api: nothing fires"),
-        Role::Runner => println!("Role runner: only health is served"),
+        Role::Api => writeln!(output, "Role api: nothing fires")?,
+        Role::Runner => writeln!(output, "Role runner: only health is served")?,
     }
     let trust = if config.tls.mode == TlsMode::SelfSigned {
         format!("--cacert {} ", tls::self_signed_path(&config.data.dir).display())
     } else {
         String::new()
     };
-    println!("Create a first job:\n  {}", first_job(&base, &trust));
+    writeln!(output, "Create a first job:\n  {}", first_job(&base, &trust))?;
+    output.flush()
 }
 
 /// One line that makes a collection and a job in it.

@@ -183,3 +183,23 @@ fn help_of_serve_is_golden() {
     }
     assert_eq!(shown, std::fs::read_to_string(path).unwrap_or_default(), "UPDATE_GOLDEN=1 writes it anew");
 }
+
+#[test]
+fn it_serves_though_nobody_reads_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut child = punctual()
+        .args(["serve", "--listen", &address, "--role", "api", "--data"])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    while std::net::TcpStream::connect(&address).is_err() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended instead of listening");
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert!(child.wait().unwrap().success());
+}
