@@ -230,7 +230,8 @@ impl Watched {
             let generation = in_flight.claimed.generation;
             self.begun.entry(generation).or_default().remove(&entry.nominal_at);
             // What came due behind it counts after all.
-            let back = self.beyond_count.extract_if(.., |one| one.0 == generation);
+            let behind = |one: &(u32, Timestamp)| one.0 == generation && one.1 > in_flight.started_at;
+            let back = self.beyond_count.extract_if(.., |one| behind(one));
             self.yielded.extend(back);
         }
     }
