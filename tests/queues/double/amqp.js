@@ -8,6 +8,9 @@
 const rhea = require('rhea');
 const sas = require('./sas.js');
 
+/** An entity's name, from a bare address or one with a host before it, as the official client has it. */
+const entityOf = (address) => (address ?? '').replace(/^amqps?:\/\/[^/]*\//, '');
+
 function listen(broker, options) {
     const container = rhea.create_container({ id: 'double' });
     container.sasl_server_mechanisms.enable_anonymous();
@@ -71,7 +74,7 @@ function listen(broker, options) {
     // They send, we receive.
     container.on('receiver_open', ({ receiver }) => {
         echo(receiver);
-        const entity = receiver.target?.address ?? '';
+        const entity = entityOf(receiver.target?.address);
         if (entity === '$cbs') return void receiver.add_credit(100);
         if (!admit(receiver, entity, broker.takes(entity))) return;
         if (entity !== 'no-credit') receiver.add_credit(1000);
@@ -80,13 +83,15 @@ function listen(broker, options) {
     // They receive, we send.
     container.on('sender_open', ({ sender }) => {
         echo(sender);
-        const entity = sender.source?.address ?? '';
+        const entity = entityOf(sender.source?.address);
         if (entity === '$cbs') return void (sender.connection.replies = sender);
         if (!admit(sender, entity, broker.store(entity) !== undefined)) return;
         sender.store = broker.store(entity);
         sender.store.read(sender);
     });
     container.on('sendable', ({ sender }) => sender.store?.pump());
+    // Settled with a state, else the official client does not take it for settled.
+    container.on('accepted', ({ delivery }) => delivery.update(true, rhea.message.accepted().described()));
     container.on('sender_close', ({ sender }) => sender.store?.leave(sender));
 
     container.on('message', ({ message, delivery, receiver, connection }) => {
@@ -139,7 +144,7 @@ function listen(broker, options) {
         ...(options.cert && { transport: 'tls', cert: options.cert, key: options.key }),
         // Taken and settled by hand.
         receiver_options: { autoaccept: false, autosettle: true, credit_window: 0 },
-        sender_options: { autosettle: true },
+        sender_options: { autosettle: false },
         non_fatal_errors: ['ECONNRESET', 'EPIPE'],
     });
 }

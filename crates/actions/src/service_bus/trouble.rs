@@ -112,7 +112,10 @@ impl Trouble {
             }
             RequestError::Send(error) => self.of_send(error),
             RequestError::Recv(RecvError::LinkStateError(error)) => self.of_link(error, "took the token"),
-            _ => Failure::new("MessagingException", "The broker's answer to the token can't be read"),
+            _ => Failure::new(
+                "MessagingCommunication",
+                "The broker gave no answer to the token that can be read; service_bus_sasl may have to be plain",
+            ),
         };
         Some(failure)
     }

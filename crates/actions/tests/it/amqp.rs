@@ -18,7 +18,7 @@ async fn the_brokers_acceptance_is_success() {
     let outcome = note("orders").fire(&actions).await;
     assert_succeeded(&outcome);
     assert_eq!(outcome.message, "ServiceBusQueue Action - Message sent: queue 'orders' namespace 'shop'.");
-    let outcome = actions.fire(&note("news").to_topic()).await;
+    let outcome = actions.fire(&note("news").for_topic()).await;
     assert_eq!(outcome.message, "ServiceBusTopic Action - Message sent: topic 'news' namespace 'shop'.");
     let waiting = &double.counts().await["waiting"];
     assert_eq!(waiting["orders"], 1);

@@ -61,16 +61,16 @@ impl Note {
         self
     }
 
-    pub(crate) fn to_queue(self) -> Firing {
+    pub(crate) fn for_queue(self) -> Firing {
         firing(ActionKind::ServiceBusQueue(self.0))
     }
 
-    pub(crate) fn to_topic(self) -> Firing {
+    pub(crate) fn for_topic(self) -> Firing {
         firing(ActionKind::ServiceBusTopic(self.0))
     }
 
     pub(crate) async fn fire(self, actions: &Actions) -> Outcome {
-        actions.fire(&self.to_queue()).await
+        actions.fire(&self.for_queue()).await
     }
 }
 

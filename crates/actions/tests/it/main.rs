@@ -13,6 +13,7 @@ mod connection;
 mod egress;
 mod failure;
 mod oauth;
+mod rabbitmq;
 mod receiver;
 mod redirect;
 mod request;

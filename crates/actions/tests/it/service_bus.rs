@@ -54,7 +54,7 @@ async fn a_message_over_rest_has_every_property() {
 #[tokio::test]
 async fn a_message_without_an_id_has_the_execution_tag() {
     let receiver = Receiver::start(|_| status(201)).await;
-    let firing = note("orders").transport(None).to_queue();
+    let firing = note("orders").transport(None).for_queue();
     assert_succeeded(&rest(receiver.url("")).fire(&firing).await);
     let seen = receiver.only();
     assert_eq!(
@@ -71,7 +71,7 @@ async fn refusals_over_rest_are_told() {
             Response::builder().status(code).body(Full::from(body).boxed()).unwrap()
         })
         .await;
-        let outcome = rest(receiver.url("")).fire(&note("news").transport(None).to_topic()).await;
+        let outcome = rest(receiver.url("")).fire(&note("news").transport(None).for_topic()).await;
         let start = "ServiceBusTopic Action - Failed: topic 'news' namespace 'shop' ";
         assert_failed(&outcome, &format!("{start}{reason}"));
     };
