@@ -73,6 +73,12 @@ impl Author {
                 self.now_ms += ms;
                 self.ops.push(Op::Jump(ms));
             }
+            95 if self.dice.once_in(2) => {
+                let ms = self.dice.between(30, 70) * DAY;
+                self.now_ms += ms;
+                self.ops.push(Op::Advance(ms));
+                self.ops.push(Op::KeepHouse(node));
+            }
             95..97 => {
                 let ms = self.dice.between(-5_000, 5_000);
                 self.ops.push(Op::Skew(node, ms));

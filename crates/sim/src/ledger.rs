@@ -40,7 +40,7 @@ impl Book {
 pub type Sights = BTreeMap<&'static str, u64>;
 
 /// What many histories must come to, or they show little.
-pub const SIGHTS: [&str; 18] = [
+pub const SIGHTS: [&str; 20] = [
     "a claim was taken back by an edit",
     "a claim was lost",
     "a newer occurrence was taken",
@@ -59,6 +59,8 @@ pub const SIGHTS: [&str; 18] = [
     "something was skipped as missed",
     "something was skipped as overlapping",
     "the collection was full",
+    "a job was purged",
+    "history was pruned",
 ];
 
 /// What a write is meant to do.
@@ -194,6 +196,14 @@ impl Ledger {
         }
         if let Some(id) = id {
             self.accounts.remove(&id);
+        }
+    }
+
+    /// Old history is let go of, piece by piece until all is gone.
+    pub(crate) fn pruned(&mut self, before: Timestamp) {
+        let count: usize = self.accounts.values_mut().map(|account| account.prune(before)).sum();
+        if count > 0 {
+            self.see("history was pruned");
         }
     }
 

@@ -48,6 +48,8 @@ impl Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    // A panic is told with its history.
+    std::panic::set_hook(Box::new(|_| {}));
     if let Some(seed) = options.seed {
         let ops = history(seed);
         ops.iter().enumerate().for_each(|(at, op)| println!("{at:4} {op:?}"));

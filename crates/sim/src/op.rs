@@ -32,6 +32,8 @@ pub enum Op {
     Expire(usize),
     /// A node comes back.
     Restart(usize),
+    /// A node lets go of what is older than 60 days.
+    KeepHouse(usize),
     /// A node gives back what it has not begun, finishes what it has, and goes.
     Stop(usize),
     /// PUT of a job.

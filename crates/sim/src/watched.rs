@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
+use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
     Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Fence, Group, HistoryAsk, JobWrite,
     JobsAsk, Resources, Settled, Settlement, Store, StoredRecord, Trouble, WriteError,
 };
 use tokio::sync::watch;
 
+use crate::clock::NodeClock;
 use crate::gate::Gate;
 use crate::ledger::Book;
 use crate::op::{Call, Kind, Point, When};
@@ -84,6 +85,7 @@ pub(crate) struct Watched {
     /// The node that calls; none for the API.
     pub(crate) node: Option<usize>,
     pub(crate) gate: Gate,
+    pub(crate) clock: NodeClock,
     pub(crate) shared: Shared,
 }
 
@@ -107,7 +109,7 @@ impl Agenda for Watched {
         let held_later = !matches!(self.gate.closed(), None | Some(Point::Claimed));
         let ask = ClaimAsk { limit: if held_later { 1 } else { ask.limit }, ..ask.clone() };
         let claims = self.shared.store().claim(&ask).await?;
-        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), &claims, ask.until);
+        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), &claims, self.clock.now());
         fault.check(When::After)?;
         self.gate.pass(Point::Claimed).await;
         Ok(claims)
@@ -264,7 +266,9 @@ impl Archive for Watched {
     }
 
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
-        self.shared.store().prune(before, limit).await
+        let count = self.shared.store().prune(before, limit).await?;
+        self.shared.book.open().pruned(before);
+        Ok(count)
     }
 
     async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {

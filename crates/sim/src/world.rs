@@ -3,7 +3,9 @@
 mod backing;
 mod node;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{
@@ -31,6 +33,8 @@ pub const JOBS: usize = 6;
 
 /// As much is asked of the store at once.
 const MANY: usize = 100_000;
+/// How long history and ended jobs are kept.
+const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
 /// How often nodes tick within one elapse, and until the agenda is found not to drain.
 const TICKS_MAX: usize = 400;
 
@@ -68,8 +72,20 @@ pub struct Failure {
 
 /// Plays a history on a store and judges it.
 pub fn play(ops: &[Op], backing: Backing) -> Result<Ending, Failure> {
+    let at = AtomicUsize::new(0);
+    // A panic of what is simulated is a finding as any other.
+    let played = std::panic::catch_unwind(AssertUnwindSafe(|| play_on(ops, backing, &at)));
+    played.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+        Err(Failure { at: at.into_inner(), problems: vec![format!("something panicked: {text}")] })
+    })
+}
+
+fn play_on(ops: &[Op], backing: Backing, reached: &AtomicUsize) -> Result<Ending, Failure> {
     let mut world = World::new(backing);
     for (at, op) in ops.iter().enumerate() {
+        reached.store(at, Ordering::Relaxed);
         world.apply(*op);
         world.judge(matches!(op, Op::CrashAll));
         world.stop_if_wrong(at)?;
@@ -97,7 +113,7 @@ impl World {
         let (clock, book) = (NodeClock::default(), Book::default());
         let (opened, store) = Opened::new(backing);
         let shared = Shared::new(store, book.clone());
-        let api = Watched { node: None, gate: Gate::default(), shared: shared.clone() };
+        let api = Watched { node: None, gate: Gate::default(), clock: clock.clone(), shared: shared.clone() };
         let script = Script::default();
         let nodes = (0..NODES).map(|node| Node::new(node, &shared, &clock, &script, &opened)).collect();
         let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0 };
@@ -151,6 +167,7 @@ impl World {
             Op::CrashAll => self.crash_all(),
             Op::Restart(node) => self.nodes[node % NODES].up = true,
             Op::Stop(node) => self.nodes[node % NODES].stop(),
+            Op::KeepHouse(node) => self.keep_house(node % NODES),
             Op::Answer(job, answer, times) => self.script.add(&job_name(job), answer, times),
             Op::Fault(call, when, kind) => self.shared.add_fault(call, when, kind),
             Op::Put(..)
@@ -259,6 +276,29 @@ impl World {
         }
         let rest = until.duration_since(self.clock.now()).as_millis();
         self.advance(i64::try_from(rest).unwrap_or(0).max(0));
+    }
+
+    /// What was pruned the ledger learns from the store; what was purged had to be, and nothing else.
+    fn keep_house(&mut self, node: usize) {
+        let jobs = self.jobs();
+        let before = self.nodes[node].clock.now() - RETENTION;
+        if !self.nodes[node].keep_house() {
+            return;
+        }
+        let left = self.jobs();
+        for job in jobs {
+            let gone = !left.iter().any(|other| other.id == job.id);
+            let ended_at =
+                job.progress.ended_at.filter(|_| job.state.is_final() && job.progress.entry.is_none());
+            let mut ledger = self.book.open();
+            if gone != ended_at.is_some_and(|at| at < before) {
+                ledger.blame(&job, &format!("was purged: {gone}, and ended at {ended_at:?} of {before}"));
+            }
+            if gone {
+                ledger.see("a job was purged");
+                ledger.deleted_job(&job.key, true);
+            }
+        }
     }
 
     fn crash_all(&mut self) {

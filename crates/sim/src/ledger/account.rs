@@ -277,6 +277,14 @@ impl Account {
         problems
     }
 
+    /// Records that ended, and skips that were decided, before an instant are gone; how many.
+    pub(super) fn prune(&mut self, before: Timestamp) -> usize {
+        let count = self.records.len() + self.skips.len();
+        self.records.retain(|record| record.ended_at >= before);
+        self.skips.retain(|skip| skip.decided_at >= before);
+        count - self.records.len() - self.skips.len()
+    }
+
     /// Occurrences that came due while the schedule was on, and have no outcome.
     pub(crate) fn unaccounted(&self) -> Vec<String> {
         let closed = self.spans.iter().filter_map(|span| Some((span.cursor?, span.closed_at?)));

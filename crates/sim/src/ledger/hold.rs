@@ -38,7 +38,7 @@ pub(super) struct Shot {
 }
 
 impl Ledger {
-    pub(crate) fn claimed(&mut self, node: usize, claims: &[Claim], until: Timestamp) {
+    pub(crate) fn claimed(&mut self, node: usize, claims: &[Claim], now: Timestamp) {
         for claim in claims {
             let job = &claim.job;
             let (Some(entry), Some(account)) = (job.progress.entry, self.accounts.get(&job.id)) else {
@@ -59,8 +59,8 @@ impl Ledger {
                 abandoned: false,
                 shot: None,
             };
-            if entry.due_at > until || entry.nominal_at > until {
-                self.blame(job, &format!("was claimed at {until}, before its time: {entry:?}"));
+            if entry.due_at > now || entry.nominal_at > now {
+                self.blame(job, &format!("was claimed at {now}, before its time: {entry:?}"));
             }
             if self.held(job.id) {
                 self.blame(job, "was claimed while it is claimed");

@@ -32,7 +32,8 @@ impl Node {
         opened: &Opened,
     ) -> Self {
         let (clock, gate) = (clock.another(), Gate::default());
-        let store = Watched { node: Some(index), gate: gate.clone(), shared: shared.clone() };
+        let store =
+            Watched { node: Some(index), gate: gate.clone(), clock: clock.clone(), shared: shared.clone() };
         let receiver = Receiver {
             node: index,
             script: script.clone(),
@@ -69,6 +70,20 @@ impl Node {
         self.gate.set(until);
         let runner = Arc::clone(&self.runner);
         self.go(Box::pin(async move { runner.tick().await }));
+    }
+
+    /// Lets go of what is old; false if it could not.
+    pub(super) fn keep_house(&mut self) -> bool {
+        if !self.idle() {
+            return false;
+        }
+        loop {
+            match block_on(self.runner.keep_house()) {
+                Ok(true) => {}
+                Ok(false) => return true,
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Goes on from where it stayed.
