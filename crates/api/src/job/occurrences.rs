@@ -13,6 +13,9 @@ use crate::state::ApiState;
 /// How far ahead is looked where the caller does not say.
 const AHEAD: SignedDuration = SignedDuration::from_hours(31 * 24);
 
+/// The resolution of our times: the next page begins this much behind the last row of the one before.
+const TICK: SignedDuration = SignedDuration::from_nanos(100);
+
 pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     let version = call.version()?;
     if !version.has_additions() {
@@ -21,7 +24,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
     let asked = OccurrencesPage::read(&call.query)?;
     let (collection, job) = find(state, key).await?;
     let now = state.now();
-    let from = asked.after.map_or(asked.from, |after| Some(after + SignedDuration::from_nanos(1)));
+    let from = asked.after.map_or(asked.from, |after| Some(after + TICK));
     let from = from.unwrap_or(Timestamp::MIN);
     let to = asked.to.unwrap_or_else(|| now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX));
     let store = &state.store;
