@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use punctual_arm::occurrence::{Outcome, Row};
 use punctual_model::{Cause, Job, JobState, RecordStatus, Skip};
+use punctual_recurrence::Timetable;
 use punctual_store::StoredRecord;
 
 /// As many records are looked at for one page: each occurrence has one, or as many as it took attempts.
@@ -17,8 +18,10 @@ pub(super) const SKIPS_MAX: usize = 1_000;
 pub(super) struct Ledger<'a> {
     pub(super) job: &'a Job,
     pub(super) collection_enabled: bool,
-    /// An attempt of the job's entry is under way.
+    /// An attempt of the job is under way.
     pub(super) in_flight: bool,
+    /// The time of the request.
+    pub(super) now: Timestamp,
     /// Ordered by nominal time; at most [`RECORDS_MAX`].
     pub(super) records: &'a [StoredRecord],
     /// Ordered by their first occurrence; at most [`SKIPS_MAX`].
@@ -90,7 +93,7 @@ impl Ledger<'_> {
             let (first, last) = (skip.first_at.max(from), skip.last_at.min(until));
             match &timetable {
                 // The rule that yielded them is still the job's.
-                Some(timetable) if skip.generation == self.job.generation => {
+                Some(timetable) if skip.generation == self.job.generation && yields(timetable, skip) => {
                     let occurrences =
                         std::iter::successors(timetable.at_or_after(first), |&at| timetable.next_after(at));
                     occurrences.take_while(|&at| at <= last).take(limit).for_each(&mut add);
@@ -115,7 +118,9 @@ impl Ledger<'_> {
         if let Some(entry) = self.job.progress.entry {
             let scheduled = entry.cause == Cause::Schedule;
             if scheduled && (from..=until).contains(&entry.nominal_at) && entry.step == 0 {
-                let outcome = match (self.in_flight, entry.started()) {
+                // What is under way may be an occurrence that an edit has taken off the agenda.
+                let running = self.in_flight && entry.due_at <= self.now;
+                let outcome = match (running, entry.started()) {
                     (true, _) => Outcome::Running,
                     (false, true) => Outcome::Retrying,
                     (false, false) => Outcome::Pending,
@@ -150,6 +155,12 @@ impl Ledger<'_> {
             rows.entry(due_at).or_insert(row);
         }
     }
+}
+
+/// Whether a timetable yields exactly what was skipped; after a PATCH of the schedule it may not.
+fn yields(timetable: &Timetable, skip: &Skip) -> bool {
+    let due = timetable.due_between(before(skip.first_at), skip.last_at);
+    due.is_some_and(|due| (due.first, due.last, due.count) == (skip.first_at, skip.last_at, skip.count))
 }
 
 fn before(at: Timestamp) -> Timestamp {

@@ -36,6 +36,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         job: &job,
         collection_enabled: collection.enabled(),
         in_flight: !in_flight.is_empty(),
+        now,
         records: &records,
         skips: &skips,
     };
