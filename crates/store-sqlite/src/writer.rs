@@ -2,12 +2,16 @@
 //! COMMIT.
 //!
 //! A disk can be asked some thousand times a second to make something durable; grouping lets many
-//! writes share each of those times, and the busier it is, the larger the groups become by themselves.
+//! writes share each of those times, and the busier it is, the larger the groups become by themselves; on
+//! a slow disk a group waits a moment for those who were there lately.
 //! When a write fails by itself, its group is rolled back and each of them is tried alone, so that the
 //! innocent ones go through and the guilty one gets its own error.
 
+mod gathering;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use std::{io, thread};
 
 use punctual_store::Trouble;
@@ -17,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::checkpoint::Checkpointer;
 use crate::desk::Desk;
 use crate::mishap::Mishap;
+use gathering::Gathering;
 
 /// How many writes may wait; further callers wait for a place. Enough for all that a group may hold,
 /// twice.
@@ -98,6 +103,7 @@ impl<A: Send, W: FnMut(&mut Desk) -> Result<A, Mishap> + Send> Task for Call<A, 
 
 fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointer: Checkpointer) {
     let mut group = Vec::with_capacity(GROUP);
+    let mut gathering = Gathering::default();
     loop {
         match tasks.try_recv() {
             Ok(task) => group.push(task),
@@ -111,39 +117,52 @@ fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointe
                 None => return,
             },
         }
-        while group.len() < GROUP
-            && let Ok(task) = tasks.try_recv()
-        {
-            group.push(task);
-        }
-        apply(&mut desk, &mut group);
+        let size = gather(&mut tasks, &mut group);
+        gathering.wait(size, || gather(&mut tasks, &mut group));
+        let size = group.len();
+        let cost = apply(&mut desk, &mut group);
+        gathering.note(cost, size, tasks.len());
         checkpointer.after_commit(&desk.conn);
     }
 }
 
-/// Applies a group, and if that fails, each of it alone.
-fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>) {
+/// Takes in what has queued, and says how much there is now.
+fn gather(tasks: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Task>>) -> usize {
+    while group.len() < GROUP
+        && let Ok(task) = tasks.try_recv()
+    {
+        group.push(task);
+    }
+    group.len()
+}
+
+/// Applies a group, and if that fails, each of it alone; says how long the COMMIT took.
+fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>) -> Duration {
     match try_apply(desk, group) {
-        Ok(()) => group.drain(..).for_each(|task| task.answer(None)),
+        Ok(cost) => {
+            group.drain(..).for_each(|task| task.answer(None));
+            cost
+        }
         Err(mishap) if group.len() == 1 => {
             desk.roll_back();
             group.drain(..).for_each(|task| task.answer(Some(&mishap)));
+            Duration::ZERO
         }
         Err(_) => {
             desk.roll_back();
-            for task in group.drain(..) {
-                apply(desk, &mut vec![task]);
-            }
+            group.drain(..).map(|task| apply(desk, &mut vec![task])).max().unwrap_or_default()
         }
     }
 }
 
 /// A panic is a bug in the work on one request; it must not take the store down with it.
-fn try_apply(desk: &mut Desk, group: &mut [Box<dyn Task>]) -> Result<(), Mishap> {
+fn try_apply(desk: &mut Desk, group: &mut [Box<dyn Task>]) -> Result<Duration, Mishap> {
     let work = AssertUnwindSafe(|| {
         desk.begin()?;
         group.iter_mut().try_for_each(|task| task.run(desk))?;
-        desk.commit()
+        let since = gathering::now();
+        desk.commit()?;
+        Ok(since.elapsed())
     });
     catch_unwind(work).unwrap_or(Err(Mishap::Panicked))
 }

@@ -1,0 +1,101 @@
+//! Whether a group waits for company before it is written.
+//!
+//! Callers that were just answered often come back at once. Without waiting, the first of them is written
+//! alone and the others miss that COMMIT: groups hold half of the callers, turn and turn about. Where the
+//! disk takes long, waiting a little for those who were there lately makes the groups whole.
+
+use std::time::{Duration, Instant};
+
+use super::GROUP;
+
+/// On a disk that takes less than this there is nothing to gain.
+const SLOW: Duration = Duration::from_millis(1);
+/// Nobody waits longer than this for company.
+const WAIT_MAX: Duration = Duration::from_millis(5);
+/// How often is looked whether somebody came.
+const LOOK_EVERY: Duration = Duration::from_micros(50);
+/// So many COMMITs in a row must have been slow. Claims write nothing, so that none of this holds up
+/// firing.
+const MEMORY: usize = 4;
+
+#[derive(Default)]
+pub(super) struct Gathering {
+    /// What the last COMMITs took.
+    costs: [Duration; MEMORY],
+    /// How many writes were on their way after the last one: those answered and those waiting.
+    company: usize,
+}
+
+impl Gathering {
+    /// How long a group of this size may wait for others.
+    fn patience(&self, size: usize) -> Duration {
+        let cost = self.costs.into_iter().min().unwrap_or_default();
+        if cost < SLOW || size >= self.company { Duration::ZERO } else { (cost / 4).min(WAIT_MAX) }
+    }
+
+    /// Waits for company, if that is worth while. `gather` takes in who has come, and says how many there
+    /// are now.
+    pub(super) fn wait(&self, size: usize, mut gather: impl FnMut() -> usize) {
+        let patience = self.patience(size);
+        if patience.is_zero() {
+            return;
+        }
+        let since = now();
+        while gather() < self.company && since.elapsed() < patience {
+            pause();
+        }
+    }
+
+    /// Notes how long the COMMIT of a group took, and how many waited when it was done.
+    pub(super) fn note(&mut self, cost: Duration, size: usize, waiting: usize) {
+        self.costs.rotate_left(1);
+        self.costs[MEMORY - 1] = cost;
+        self.company = (size + waiting).min(GROUP);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long the disk takes is real time")]
+pub(super) fn now() -> Instant {
+    Instant::now()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the queue has no wait with an end, and this one is short")]
+fn pause() {
+    std::thread::sleep(LOOK_EVERY);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(cost_ms: u64, size: usize, waiting: usize) -> Gathering {
+        let mut gathering = Gathering::default();
+        for _ in 0..MEMORY {
+            gathering.note(Duration::from_millis(cost_ms), size, waiting);
+        }
+        gathering
+    }
+
+    #[test]
+    fn a_group_waits_only_for_those_who_were_there_and_only_where_the_disk_is_slow() {
+        assert!(after(10, 8, 8).patience(1) > Duration::from_millis(2));
+        assert_eq!(after(10, 8, 8).patience(16), Duration::ZERO, "all are there");
+        assert_eq!(after(10, 1, 0).patience(1), Duration::ZERO, "nobody else was there");
+        assert_eq!(after(0, 8, 8).patience(1), Duration::ZERO, "the disk is fast");
+        assert_eq!(after(60_000, 8, 8).patience(1), WAIT_MAX, "patience has an end");
+        assert_eq!(Gathering::default().patience(1), Duration::ZERO);
+        let mut mixed = after(10, 8, 8);
+        mixed.note(Duration::ZERO, 8, 8);
+        assert_eq!(mixed.patience(1), Duration::ZERO, "one of the last was fast");
+    }
+
+    #[test]
+    fn waiting_ends_when_all_have_come() {
+        let mut size = 1;
+        after(60_000, 8, 8).wait(1, || {
+            size += 1;
+            size
+        });
+        assert_eq!(size, 16);
+    }
+}
