@@ -1,7 +1,8 @@
 //! Decisions: what a change, a run or an outcome makes of a job.
 //!
 //! Each is a pure function from what is to what will be; nobody else decides. The API applies
-//! [`place`], [`edit`], [`hold`], [`resume`] and [`run`], and writes what they have [`passed_over`]; the runner applies [`catch_up`] and [`settle`].
+//! [`place`], [`edit()`], [`hold`], [`resume`] and [`run`], and writes what they have [`passed_over`]; the
+//! runner applies [`catch_up`] and [`settle()`].
 //!
 //! The agenda of a job, as one entry:
 //!

@@ -1,7 +1,7 @@
 //! What callers of the API read and write: groups, collections, jobs.
 //!
 //! Rust decides, the store applies: a write carries the finished result and the revisions it was
-//! decided on, and is refused as [`Refusal::Stale`] if they are no longer true. The caller then reads,
+//! decided on, and is refused as [`Refusal::Stale`](crate::Refusal::Stale) if they are no longer true. The caller then reads,
 //! decides and writes again; nobody's update is lost.
 
 use async_trait::async_trait;
