@@ -59,7 +59,7 @@ node_modules() {
 
 # PUNCTUAL_BINARY names a binary to test instead of the one built here.
 build_server() {
-    binary=${PUNCTUAL_BINARY:-target/debug/punctual}
+    binary=${PUNCTUAL_BINARY:-${CARGO_TARGET_DIR:-target}/debug/punctual}
     [ -n "${PUNCTUAL_BINARY:-}" ] || cargo build --package punctual --quiet
 }
 
