@@ -57,8 +57,8 @@ class Process:
 class Double(Process):
     """The double of Service Bus."""
 
-    def __init__(self, certificate=None, amqp=0, rest=0):
-        options = {"amqp": amqp, "rest": rest, "queues": QUEUES, "topics": TOPICS, "keys": {KEY_NAME: KEY}}
+    def __init__(self, certificate=None, amqp=0, rest=0, keys={KEY_NAME: KEY}):
+        options = {"amqp": amqp, "rest": rest, "queues": QUEUES, "topics": TOPICS, "keys": keys}
         if certificate:
             options |= {"cert": str(certificate / "cert.pem"), "key": str(certificate / "key.pem")}
         super().__init__(
