@@ -6,6 +6,7 @@
 //! quoted words for the entity and the namespace, and wants a colon before them.
 
 mod amqp;
+mod cbs;
 mod link;
 mod open;
 mod parcel;

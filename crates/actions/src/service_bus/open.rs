@@ -7,16 +7,14 @@ use fe2o3_amqp::connection::ConnectionHandle;
 use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
 use fe2o3_amqp::{Connection, Sender, Session};
-use fe2o3_amqp_cbs::client::CbsClient;
-use fe2o3_amqp_cbs::token::CbsToken;
 use fe2o3_amqp_types::definitions::SenderSettleMode;
-use fe2o3_amqp_types::primitives::Timestamp;
 use punctual_model::{Clock, Secret};
 use rustls::pki_types::ServerName;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::Credentials;
+use super::cbs::Cbs;
 use super::place::Host;
 use super::tether::{Duplex, Leash, Tether};
 use super::token::Token;
@@ -60,7 +58,7 @@ pub(super) struct Route {
 /// A link with what it needs to live. The order is that in which things are let go: the leash last.
 pub(super) struct OpenLink {
     pub(super) sender: Sender,
-    cbs: Option<CbsClient>,
+    cbs: Option<Cbs>,
     _session: SessionHandle<()>,
     pub(super) connection: ConnectionHandle<()>,
     /// When the token should be renewed; never where there is none.
@@ -99,7 +97,7 @@ impl Opener {
         let (cbs, renew_at) = match self.sasl {
             Sasl::Plain => (None, None),
             Sasl::Cbs => {
-                let cbs = CbsClient::attach(&mut session).await;
+                let cbs = Cbs::attach(&mut session, &route.container).await;
                 let mut cbs = cbs.map_err(|error| trouble.of_cbs(&error))?;
                 let renew_at = self.put_token(&mut cbs, route, trouble).await?;
                 (Some(cbs), Some(renew_at))
@@ -130,22 +128,13 @@ impl Opener {
     }
 
     /// Puts a token for the entity; says when the next one is due.
-    async fn put_token(
-        &self,
-        cbs: &mut CbsClient,
-        route: &Route,
-        trouble: &Trouble,
-    ) -> Result<Instant, Failure> {
+    async fn put_token(&self, cbs: &mut Cbs, route: &Route, trouble: &Trouble) -> Result<Instant, Failure> {
         let renew_at = Instant::now() + self.token_lifetime * 3 / 4;
         let audience = format!("amqp://{}/{}", bare(&route.host.name), route.entity);
         let credentials = Credentials { key_name: &route.key_name, key: &route.key };
         let token = Token::sign(&audience, credentials, self.clock.now(), self.token_lifetime);
-        let expires_at = Timestamp::from_milliseconds(token.expires_at.as_millisecond());
-        let token = CbsToken::new(token.text, "servicebus.windows.net:sastoken", expires_at);
-        match cbs.put_token(audience, token).await {
-            Ok(()) => Ok(renew_at),
-            Err(error) => trouble.of_token(&error).map_or(Ok(renew_at), Err),
-        }
+        cbs.put(&audience, token).await.map_err(|error| trouble.of_token(&error))?;
+        Ok(renew_at)
     }
 
     async fn connect(&self, host: &Host) -> Result<Box<dyn Duplex>, Failure> {

@@ -9,12 +9,12 @@ use fe2o3_amqp::link::{
     SessionStopReason,
 };
 use fe2o3_amqp::session::BeginError;
-use fe2o3_amqp_management::error::{AttachError, Error as RequestError, StatusError};
 use fe2o3_amqp_types::definitions::{self, AmqpError, ErrorCondition, LinkError};
 use fe2o3_amqp_types::messaging::Outcome;
 use fe2o3_amqp_types::primitives::Symbol;
 use fe2o3_amqp_types::sasl::SaslCode;
 
+use super::cbs::{CbsAttachError, CbsError};
 use crate::failure::Failure;
 use crate::scrub::Scrub;
 
@@ -77,12 +77,12 @@ impl Trouble {
     }
 
     /// There is no link to the node that takes tokens.
-    pub(super) fn of_cbs(&self, error: &AttachError) -> Failure {
+    pub(super) fn of_cbs(&self, error: &CbsAttachError) -> Failure {
         let said = match error {
-            AttachError::Sender(SenderAttachError::RemoteClosedWithError(error))
-            | AttachError::Receiver(ReceiverAttachError::RemoteClosedWithError(error)) => Some(error),
-            AttachError::Sender(SenderAttachError::SessionStopped(reason))
-            | AttachError::Receiver(ReceiverAttachError::SessionStopped(reason)) => said_at_stop(reason),
+            CbsAttachError::Requests(SenderAttachError::RemoteClosedWithError(error))
+            | CbsAttachError::Answers(ReceiverAttachError::RemoteClosedWithError(error)) => Some(error),
+            CbsAttachError::Requests(SenderAttachError::SessionStopped(reason))
+            | CbsAttachError::Answers(ReceiverAttachError::SessionStopped(reason)) => said_at_stop(reason),
             _ => None,
         };
         let mut text = "The broker takes no tokens at $cbs; service_bus_sasl may have to be plain".to_owned();
@@ -93,31 +93,28 @@ impl Trouble {
         Failure::new("MessagingCommunication", text)
     }
 
-    /// A token was not taken; none if it was.
-    pub(super) fn of_token(&self, error: &RequestError) -> Option<Failure> {
-        let failure = match error {
-            // The library knows 202 alone; 200 says the same.
-            RequestError::Status(StatusError { code, .. }) if code.0.get() == 200 => return None,
-            RequestError::Status(StatusError { code, .. }) if matches!(code.0.get(), 401 | 403) => {
-                unauthorized()
-            }
-            RequestError::Status(StatusError { code, description }) => {
-                let word = if code.0.get() == 404 { "MessagingEntityNotFound" } else { "MessagingException" };
-                let mut text = format!("The broker did not take the token: {}", code.0);
+    /// A token was not taken.
+    pub(super) fn of_token(&self, error: &CbsError) -> Failure {
+        match error {
+            CbsError::Status { code: 401 | 403, .. } => unauthorized(),
+            CbsError::Status { code, description } => {
+                let word = if *code == 404 { "MessagingEntityNotFound" } else { "MessagingException" };
+                let mut text = format!("The broker did not take the token: {code}");
                 if let Some(description) = description {
                     text.push(' ');
                     text.push_str(&self.shown(description));
                 }
                 Failure::new(word, text)
             }
-            RequestError::Send(error) => self.of_send(error),
-            RequestError::Recv(RecvError::LinkStateError(error)) => self.of_link(error, "took the token"),
-            _ => Failure::new(
-                "MessagingCommunication",
-                "The broker gave no answer to the token that can be read; service_bus_sasl may have to be plain",
-            ),
-        };
-        Some(failure)
+            CbsError::Send(error) => self.of_send(error),
+            CbsError::Recv(RecvError::LinkStateError(error)) => self.of_link(error, "took the token"),
+            CbsError::Outcome(_) | CbsError::Credit(_) | CbsError::Recv(_) | CbsError::NoStatus => {
+                Failure::new(
+                    "MessagingCommunication",
+                    "The broker gave no answer to the token that can be read; service_bus_sasl may have to be plain",
+                )
+            }
+        }
     }
 
     /// A message was not transferred.

@@ -6,7 +6,7 @@ use http::Response;
 use http_body_util::{BodyExt, Full};
 use punctual_actions::{Actions, Egress, Settings};
 use punctual_model::{ServiceBusAuthentication, Transport};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::bus::{Double, KEY, KEY_NAME, all_properties, note};
 use crate::certificate::{Authority, Clients};
@@ -156,7 +156,7 @@ async fn a_broker_that_says_nothing_is_a_timeout() {
 async fn a_peer_that_speaks_something_else_is_told() {
     let check = async |greeting: &'static [u8], reason: &str| {
         let receiver = Receiver::raw(move |mut tcp| async move {
-            let _ = tokio::io::AsyncWriteExt::write_all(&mut tcp, greeting).await;
+            let _ = tcp.write_all(greeting).await;
             let _ = tcp.read(&mut [0; 4096]).await;
         })
         .await;
@@ -168,6 +168,30 @@ async fn a_peer_that_speaks_something_else_is_told() {
     check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "MessagingCommunication The broker does not speak AMQP 1.0")
         .await;
     check(b"", "MessagingCommunication The connection was closed before it was open").await;
+}
+
+#[tokio::test]
+async fn a_frame_without_end_is_not_read() {
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let receiver = Receiver::raw(move |mut tcp| {
+        let tell = tell.clone();
+        async move {
+            // The SASL header, then a frame of two gigabytes.
+            let _ = tcp.write_all(b"AMQP\x03\x01\x00\x00\x7f\xff\xff\xff\x02\x01\x00\x00").await;
+            let mut count = 0;
+            while let Ok(written) = tcp.write(&[0; 65_536]).await {
+                count += written;
+            }
+            tell.send(count).unwrap();
+        }
+    })
+    .await;
+    let endpoint = format!("amqp://127.0.0.1:{}", receiver.address.port());
+    let settings = Settings { service_bus_amqp_endpoint: endpoint, timeout: SHORT * 3, ..settings() };
+    let outcome = note("orders").fire(&build(settings).unwrap()).await;
+    assert!(!outcome.succeeded, "{}", outcome.message);
+    let count = tokio::time::timeout(Duration::from_secs(10), told.recv()).await.unwrap().unwrap();
+    assert!(count < 32 << 20, "{count} bytes were taken");
 }
 
 #[tokio::test]
