@@ -7,11 +7,14 @@
 //! - [`account`]: one job: its definition, spans, occurrences, records.
 //! - [`span`]: a time in which the schedule of a job was on; every occurrence in it has one outcome.
 //! - [`hold`]: a claim from the agenda to its end.
-//! - [`judge`]: what the store shows, compared with the account.
+//! - [`judge`]: what a read shows, compared with the account.
+//! - [`observation`]: what it is told. A world tells it all of that as it happens; of a real process much is
+//!   found out later.
 
 mod account;
 mod hold;
 mod judge;
+mod observation;
 mod settle;
 mod span;
 
@@ -19,12 +22,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use punctual_model::{
-    Cause, Collection, CollectionKey, ExecutionTag, Job, JobId, JobKey, JobSpec, Skip, Sku,
-};
+use punctual_model::{Cause, Collection, CollectionKey, JobId, JobKey, JobSpec, Skip, Sku};
 
 pub(crate) use self::account::Account;
 use self::hold::Hold;
+pub(crate) use self::observation::{Claimed, Settling, Shooting, Shown, Waiting};
 
 /// The ledger, shared by whoever sees something.
 #[derive(Clone, Debug, Default)]
@@ -81,14 +83,14 @@ pub(crate) struct Shelf {
 }
 
 /// What must be.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) accounts: BTreeMap<JobId, Account>,
     ids: BTreeMap<JobKey, JobId>,
     used: BTreeSet<JobId>,
     shelves: BTreeMap<CollectionKey, Shelf>,
     holds: BTreeMap<u64, Hold>,
-    tags: HashMap<(JobId, Cause, Timestamp, u8), ExecutionTag>,
+    tags: HashMap<(JobId, Cause, Timestamp, u8), String>,
     intent: Option<Intent>,
     unsteady: bool,
     sights: Sights,
@@ -139,49 +141,56 @@ impl Ledger {
     }
 
     /// A write of a job was carried out, whether its caller was told or not.
-    pub(crate) fn wrote_job(&mut self, job: &Job, skips: &[Skip]) {
+    pub(crate) fn wrote_job(&mut self, id: JobId, key: &JobKey, skips: &[Skip]) {
         if !skips.is_empty() {
             self.see("an edit passed something over");
         }
-        let Some(shelf) = self.shelf(&job.key.collection) else {
-            self.blame(job, "was written into a collection that is not there");
+        let Some(shelf) = self.shelf(&key.collection) else {
+            self.blame(key, "was written into a collection that is not there");
             return;
         };
         match self.intent.take() {
-            Some(Intent::Put { spec, at }) => self.wrote_put(job, spec, at, shelf, skips),
+            Some(Intent::Put { spec, at }) => self.wrote_put(id, key, (spec, at), shelf, skips),
             Some(Intent::Patch { spec, at }) => {
-                let Some(account) = self.known(job) else { return };
+                let Some(account) = self.known(id, key) else { return };
                 let problems = account.patched(spec, at, shelf.on, skips);
                 self.extend(problems);
             }
             Some(Intent::Run) => {
-                if let Some(account) = self.known(job) {
+                if let Some(account) = self.known(id, key) {
                     account.edits += 1;
                     account.runs_accepted += 1;
                 }
             }
-            Some(Intent::Collection { .. }) | None => self.blame(job, "was written by nobody"),
+            Some(Intent::Collection { .. }) | None => self.blame(key, "was written by nobody"),
         }
     }
 
-    fn wrote_put(&mut self, job: &Job, spec: JobSpec, at: Timestamp, shelf: Shelf, skips: &[Skip]) {
-        if let Some(id) = self.ids.get(&job.key).copied() {
-            if id != job.id {
-                self.blame(job, "became another job by an update");
+    fn wrote_put(
+        &mut self,
+        id: JobId,
+        key: &JobKey,
+        (spec, at): (JobSpec, Timestamp),
+        shelf: Shelf,
+        skips: &[Skip],
+    ) {
+        if let Some(known) = self.ids.get(key).copied() {
+            if known != id {
+                self.blame(key, "became another job by an update");
             }
-            let Some(account) = self.accounts.get_mut(&id) else { return };
+            let Some(account) = self.accounts.get_mut(&known) else { return };
             let problems = account.put_again(spec, at, shelf.on, skips);
             self.extend(problems);
             return;
         }
-        if !self.used.insert(job.id) {
-            self.blame(job, "got an id that was used before");
+        if !self.used.insert(id) {
+            self.blame(key, "got an id that was used before");
         }
-        if self.job_count(&job.key.collection) >= shelf.job_count_max as usize {
-            self.blame(job, "is one more than its collection may have");
+        if self.job_count(&key.collection) >= shelf.job_count_max as usize {
+            self.blame(key, "is one more than its collection may have");
         }
-        self.ids.insert(job.key.clone(), job.id);
-        self.accounts.insert(job.id, Account::new(job.key.clone(), spec, at, shelf.on));
+        self.ids.insert(key.clone(), id);
+        self.accounts.insert(id, Account::new(key.clone(), spec, at, shelf.on));
     }
 
     /// A job was deleted, or was not there.
@@ -229,15 +238,15 @@ impl Ledger {
         self.extend(problems);
     }
 
-    fn known(&mut self, job: &Job) -> Option<&mut Account> {
-        if !self.accounts.contains_key(&job.id) {
-            self.blame(job, "was edited and is not known");
+    fn known(&mut self, id: JobId, key: &JobKey) -> Option<&mut Account> {
+        if !self.accounts.contains_key(&id) {
+            self.blame(key, "was edited and is not known");
         }
-        self.accounts.get_mut(&job.id)
+        self.accounts.get_mut(&id)
     }
 
-    pub(crate) fn blame(&mut self, job: &Job, what: &str) {
-        self.problems.push(format!("{}: {what}", job.key.name));
+    pub(crate) fn blame(&mut self, key: &JobKey, what: &str) {
+        self.problems.push(format!("{}: {what}", key.name));
     }
 
     pub(crate) fn extend(&mut self, problems: Vec<String>) {

@@ -9,7 +9,7 @@ use punctual_runner::Dispatcher;
 
 use crate::clock::NodeClock;
 use crate::gate::Gate;
-use crate::ledger::Book;
+use crate::ledger::{Book, Shooting};
 use crate::op::{Answer, Point};
 
 /// The time that every action has.
@@ -53,7 +53,7 @@ pub(crate) struct Receiver {
 #[async_trait]
 impl Dispatcher for Receiver {
     async fn fire(&self, firing: &Firing) -> Outcome {
-        self.book.open().fired(self.node, firing, self.clock.now());
+        self.book.open().fired(self.node, &Shooting::of(firing), self.clock.now());
         let (succeeded, after_ms) = match self.script.next(firing.job.name.as_str()) {
             Answer::Success(after_ms) if after_ms < TIMEOUT_MS => (true, after_ms),
             Answer::Failure(after_ms) if after_ms < TIMEOUT_MS => (false, after_ms),
@@ -62,7 +62,7 @@ impl Dispatcher for Receiver {
         self.clock.advance(after_ms);
         self.gate.pass(Point::Fired).await;
         let outcome = Outcome { succeeded, message: if succeeded { "took it" } else { "refused it" }.into() };
-        self.book.open().answered(self.node, firing, &outcome, self.clock.now());
+        self.book.open().answered(self.node, &firing.job, &outcome, self.clock.now());
         outcome
     }
 }

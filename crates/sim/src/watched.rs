@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::clock::NodeClock;
 use crate::gate::Gate;
-use crate::ledger::Book;
+use crate::ledger::{Book, Claimed, Settling};
 use crate::op::{Call, Kind, Point, When};
 
 /// What all callers of the store share.
@@ -109,7 +109,8 @@ impl Agenda for Watched {
         let held_later = !matches!(self.gate.closed(), None | Some(Point::Claimed));
         let ask = ClaimAsk { limit: if held_later { 1 } else { ask.limit }, ..ask.clone() };
         let claims = self.shared.store().claim(&ask).await?;
-        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), &claims, self.clock.now());
+        let claimed = claims.iter().map(Claimed::of).collect();
+        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
         fault.check(When::After)?;
         self.gate.pass(Point::Claimed).await;
         Ok(claims)
@@ -130,7 +131,7 @@ impl Agenda for Watched {
         fault.check(When::Before)?;
         let answers = self.shared.store().settle(settlements.clone()).await?;
         for (settlement, answer) in settlements.iter().zip(&answers) {
-            self.shared.book.open().settled(settlement, answer);
+            self.shared.book.open().settled(&Settling::of(settlement), answer);
         }
         fault.check(When::After)?;
         self.gate.pass(Point::Settled).await;
@@ -200,7 +201,7 @@ impl Resources for Watched {
         fault.check(When::Before)?;
         let skips = write.skips.clone();
         let written = self.shared.store().put_job(write).await?;
-        self.shared.book.open().wrote_job(&written, &skips);
+        self.shared.book.open().wrote_job(written.id, &written.key, &skips);
         fault.check(When::After)?;
         Ok(written)
     }

@@ -292,7 +292,7 @@ impl World {
                 job.progress.ended_at.filter(|_| job.state.is_final() && job.progress.entry.is_none());
             let mut ledger = self.book.open();
             if gone != ended_at.is_some_and(|at| at < before) {
-                ledger.blame(&job, &format!("was purged: {gone}, and ended at {ended_at:?} of {before}"));
+                ledger.blame(&job.key, &format!("was purged: {gone}, and ended at {ended_at:?} of {before}"));
             }
             if gone {
                 ledger.see("a job was purged");
@@ -374,7 +374,7 @@ impl World {
         if with_history {
             for job in self.jobs() {
                 let (records, skips) = self.history(&job);
-                self.book.open().judge_history(&job, records, skips);
+                self.book.open().judge_history(&job.key, job.id, (records, skips));
             }
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Counters, JobKey, JobSpec, Record, Skip};
+use punctual_model::{Cause, Counters, Entry, JobKey, JobSpec, Record, Skip};
 use punctual_recurrence::Timetable;
 
 use super::span::{Span, TICK};
 
 /// All that is known of a job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) key: JobKey,
     pub(crate) spec: JobSpec,
@@ -35,6 +35,8 @@ pub(crate) struct Account {
     failure_count: u32,
     pub(super) runs_accepted: usize,
     pub(super) last_started_at: Option<Timestamp>,
+    /// The retry or error action that must come next, before anything else of the job.
+    pub(crate) pending: Option<Entry>,
 }
 
 /// An occurrence that was started.
@@ -76,6 +78,7 @@ impl Account {
             failure_count: 0,
             runs_accepted: 0,
             last_started_at: None,
+            pending: None,
         };
         account.open_span();
         account
@@ -233,6 +236,7 @@ impl Account {
 
     fn drop_pending(&mut self) {
         self.drops += 1;
+        self.pending = None;
         for occurrence in self.occurrences.values_mut() {
             if occurrence.main == Main::Pending {
                 occurrence.main = Main::Failed;

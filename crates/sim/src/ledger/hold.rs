@@ -2,16 +2,16 @@
 //! meanwhile, and fired as the definition says.
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Cause, Entry, ExecutionTag, Firing, JobId, JobKey, Outcome};
-use punctual_store::{Claim, Fence};
+use punctual_model::{Cause, Entry, JobId, JobKey, Outcome};
+use punctual_store::Fence;
 
-use super::{Account, Ledger};
+use super::{Account, Claimed, Ledger, Shooting};
 
 /// A claim that is less late than this is fired as it is.
 const LATE: SignedDuration = SignedDuration::from_millis(50);
 
 /// A claim.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hold {
     pub(super) node: usize,
     pub(super) job: JobId,
@@ -38,18 +38,17 @@ pub(super) struct Shot {
 }
 
 impl Ledger {
-    pub(crate) fn claimed(&mut self, node: usize, claims: &[Claim], now: Timestamp) {
-        for claim in claims {
-            let job = &claim.job;
-            let (Some(entry), Some(account)) = (job.progress.entry, self.accounts.get(&job.id)) else {
-                self.blame(job, "was claimed, and is not there or has no entry");
+    pub(crate) fn claimed(&mut self, node: usize, claims: Vec<Claimed>, now: Timestamp) {
+        for Claimed { fence, job, key, entry } in claims {
+            let (Some(entry), Some(account)) = (entry, self.accounts.get(&job)) else {
+                self.blame(&key, "was claimed, and is not there or has no entry");
                 continue;
             };
             let span = account.on().then(|| account.spans.len().wrapping_sub(1));
             let hold = Hold {
                 node,
-                job: job.id,
-                key: job.key.clone(),
+                job,
+                key: key.clone(),
                 generation: account.generation,
                 entry,
                 span,
@@ -59,13 +58,17 @@ impl Ledger {
                 abandoned: false,
                 shot: None,
             };
+            let pending = account.pending.filter(|pending| *pending != entry);
             if entry.due_at > now || entry.nominal_at > now {
-                self.blame(job, &format!("was claimed at {now}, before its time: {entry:?}"));
+                self.blame(&key, &format!("was claimed at {now}, before its time: {entry:?}"));
             }
-            if self.held(job.id) {
-                self.blame(job, "was claimed while it is claimed");
+            if let Some(pending) = pending {
+                self.blame(&key, &format!("{entry:?} was claimed, but {pending:?} comes first"));
             }
-            self.holds.insert(claim.fence.0, hold);
+            if self.held(job) {
+                self.blame(&key, "was claimed while it is claimed");
+            }
+            self.holds.insert(fence.0, hold);
         }
     }
 
@@ -130,9 +133,9 @@ impl Ledger {
         own.map(|(fence, _)| Fence(*fence)).collect()
     }
 
-    pub(crate) fn fired(&mut self, node: usize, firing: &Firing, now: Timestamp) {
+    pub(crate) fn fired(&mut self, node: usize, firing: &Shooting<'_>, now: Timestamp) {
         let name = firing.job.name.clone();
-        let Some(hold) = self.begun_hold(node, &firing.job) else {
+        let Some(hold) = self.begun_hold(node, firing.job) else {
             self.problems.push(format!("{name}: was fired without a claim that was confirmed"));
             return;
         };
@@ -150,8 +153,8 @@ impl Ledger {
             (firing.nominal_at > entry.nominal_at, "a newer occurrence was taken"),
         ];
         kind.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
-        let first: ExecutionTag = *self.tags.entry(tagged).or_insert(firing.tag);
-        if first != firing.tag || self.tags.iter().any(|(of, tag)| *tag == firing.tag && *of != tagged) {
+        let first = self.tags.entry(tagged).or_insert_with(|| firing.tag.clone());
+        if *first != firing.tag || self.tags.iter().any(|(of, tag)| *tag == firing.tag && *of != tagged) {
             self.problems
                 .push(format!("{name}: the execution tag {} is not that of its occurrence", firing.tag));
         }
@@ -164,8 +167,8 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn answered(&mut self, node: usize, firing: &Firing, outcome: &Outcome, now: Timestamp) {
-        if let Some(shot) = self.begun_hold(node, &firing.job).and_then(|hold| hold.shot.as_mut()) {
+    pub(crate) fn answered(&mut self, node: usize, job: &JobKey, outcome: &Outcome, now: Timestamp) {
+        if let Some(shot) = self.begun_hold(node, job).and_then(|hold| hold.shot.as_mut()) {
             shot.ended_at = now.max(shot.started_at);
             shot.succeeded = Some(outcome.succeeded);
         }
@@ -183,7 +186,7 @@ impl Ledger {
 
 impl Account {
     /// Whether an attempt may be made, and made now.
-    fn check_shot(&self, entry: Entry, firing: &Firing, now: Timestamp) -> Vec<String> {
+    fn check_shot(&self, entry: Entry, firing: &Shooting<'_>, now: Timestamp) -> Vec<String> {
         let mut problems = Vec::new();
         let mut blame = |what: String| problems.push(format!("{}: {what}", self.key.name));
         let at = firing.nominal_at;
@@ -202,7 +205,7 @@ impl Account {
         if self.attempts.contains(&attempt) {
             blame(format!("{at} step {} attempt {} was fired again", firing.step, firing.attempt));
         }
-        if firing.action.as_ref() != &self.spec.action {
+        if firing.action != &self.spec.action {
             blame(format!("{at} was fired by another definition than the job's"));
         }
         if !scheduled || entry.started() {

@@ -1,9 +1,9 @@
-//! What the store shows, compared with what must be.
+//! What a read shows, compared with what must be.
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Collection, Job, JobState, Record, RecordStatus, Skip, decide};
+use punctual_model::{Cause, Collection, Job, JobId, JobKey, JobState, Record, RecordStatus, Skip};
 
-use super::{Account, Ledger};
+use super::{Account, Ledger, Shown, Waiting};
 
 impl Ledger {
     /// Judges a collection with its jobs as the store shows them.
@@ -21,25 +21,41 @@ impl Ledger {
                 jobs.len()
             ));
         }
-        let steady = self.steady();
         for job in jobs {
-            let held = self.held(job.id);
-            let Some(account) = self.accounts.get(&job.id) else {
-                self.blame(job, "is there and must not be");
-                continue;
-            };
-            let mut problems = account.judge_definition(job);
-            if !held {
-                problems.extend(account.judge_progress(job, steady));
-            }
-            let blamed = problems.into_iter().map(|problem| format!("{}: {problem}", job.key.name));
-            self.problems.extend(blamed);
+            self.judge_job(&job.key, job.id, &Shown::of(job, collection.enabled()));
         }
     }
 
-    /// Judges the history of a job as the store shows it.
-    pub(crate) fn judge_history(&mut self, job: &Job, mut records: Vec<Record>, mut skips: Vec<Skip>) {
-        let Some(account) = self.accounts.get(&job.id) else { return };
+    /// Judges what a read shows of a job.
+    pub(crate) fn judge_job(&mut self, key: &JobKey, id: JobId, shown: &Shown) {
+        let (steady, held) = (self.steady(), self.held(id));
+        let Some(account) = self.accounts.get(&id) else {
+            self.blame(key, "is there and must not be");
+            return;
+        };
+        let mut problems = account.judge_definition(shown);
+        // What is in flight is between two states.
+        if !held {
+            problems.extend(account.judge_standing(shown, steady));
+            problems.extend(
+                shown
+                    .waiting
+                    .as_ref()
+                    .map_or_else(Vec::new, |waiting| account.judge_agenda(shown.state, waiting)),
+            );
+        }
+        let blamed = problems.into_iter().map(|problem| format!("{}: {problem}", key.name));
+        self.problems.extend(blamed);
+    }
+
+    /// Judges the history of a job as a read shows it.
+    pub(crate) fn judge_history(
+        &mut self,
+        key: &JobKey,
+        id: JobId,
+        (mut records, mut skips): (Vec<Record>, Vec<Skip>),
+    ) {
+        let Some(account) = self.accounts.get(&id) else { return };
         let (mut known, mut known_skips) = (account.records.clone(), account.skips.clone());
         let place = |record: &Record| {
             let Record { generation, nominal_at, cause, step, attempt, .. } = *record;
@@ -52,51 +68,70 @@ impl Ledger {
         if records != known {
             let lost = known.iter().find(|record| !records.contains(record));
             let new = records.iter().find(|record| !known.contains(record));
-            self.blame(job, &format!("its history lost {lost:?} and won {new:?}"));
+            self.blame(key, &format!("its history lost {lost:?} and won {new:?}"));
         }
         if skips != known_skips {
-            self.blame(job, &format!("its skips are {skips:?}, they must be {known_skips:?}"));
+            self.blame(key, &format!("its skips are {skips:?}, they must be {known_skips:?}"));
         }
     }
 }
 
 impl Account {
-    fn judge_definition(&self, job: &Job) -> Vec<String> {
+    fn judge_definition(&self, shown: &Shown) -> Vec<String> {
         let mut problems = Vec::new();
-        if (job.generation, job.put_at) != (self.generation, self.put_at) || job.spec != self.spec {
-            problems.push(format!("is {:?} of {}, it must be {:?}", job.spec, job.generation, self.spec));
+        let put = shown.waiting.as_ref().map(|waiting| (waiting.generation, waiting.put_at));
+        if put.is_some_and(|put| put != (self.generation, self.put_at)) || shown.spec != self.spec {
+            problems.push(format!("is {:?} of {put:?}, it must be {:?}", shown.spec, self.spec));
         }
-        if job.counters != self.counters() {
-            problems.push(format!("counts {:?}, it must be {:?}", job.counters, self.counters()));
+        if shown.counters != self.counters() {
+            problems.push(format!("counts {:?}, it must be {:?}", shown.counters, self.counters()));
         }
         problems
     }
 
-    fn judge_progress(&self, job: &Job, steady: bool) -> Vec<String> {
+    fn judge_standing(&self, shown: &Shown, steady: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let mut blame = |what: String| problems.push(what);
-        let entry = job.progress.entry;
-        let waiting = entry.filter(|entry| entry.cause == Cause::Run && !entry.started());
-        let waiting = job.progress.runs.len() + usize::from(waiting.is_some());
-        if waiting != self.runs_waiting() {
-            blame(format!("{waiting} runs wait, it must be {}", self.runs_waiting()));
+        let state = shown.state;
+        if steady && shown.last_started_at != self.last_started_at {
+            let known = self.last_started_at;
+            blame(format!("last started at {:?}, it must be {known:?}", shown.last_started_at));
         }
-        if steady && job.last_started_at != self.last_started_at {
-            blame(format!(
-                "last started at {:?}, it must be {:?}",
-                job.last_started_at, self.last_started_at
-            ));
+        match state {
+            JobState::Enabled if !self.spec.enabled => blame("is enabled and must not be".into()),
+            JobState::Disabled if self.spec.enabled => blame("is disabled and must not be".into()),
+            JobState::Enabled | JobState::Disabled | JobState::Completed | JobState::Faulted => {}
         }
         let next = self.next();
-        match (job.state, entry) {
-            (JobState::Enabled, _) if !self.spec.enabled => blame("is enabled and must not be".into()),
-            (JobState::Disabled, _) if self.spec.enabled => blame("is disabled and must not be".into()),
+        if state.is_final() && next.is_some() {
+            blame(format!("is {state:?} with {next:?} to come"));
+        }
+        if state.is_final() && (state == JobState::Faulted) != self.last_failed() {
+            blame(format!("is {state:?}, and its last occurrence failed: {}", self.last_failed()));
+        }
+        if state == JobState::Enabled && shown.next_at != next && self.pending.is_none() {
+            blame(format!("shows {:?} as its next time, it must be {next:?}", shown.next_at));
+        }
+        problems
+    }
+
+    fn judge_agenda(&self, state: JobState, waiting: &Waiting) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut blame = |what: String| problems.push(what);
+        let entry = waiting.entry;
+        let run = entry.filter(|entry| entry.cause == Cause::Run && !entry.started());
+        let run_count = waiting.run_count + usize::from(run.is_some());
+        if run_count != self.runs_waiting() {
+            blame(format!("{run_count} runs wait, it must be {}", self.runs_waiting()));
+        }
+        let next = self.next();
+        match (state, entry) {
             (JobState::Enabled, None) if self.shelf_on => blame("has no entry".into()),
             (_, Some(entry)) if !self.shelf_on => blame(format!("has {entry:?} while its collection is off")),
             (JobState::Disabled | JobState::Completed | JobState::Faulted, Some(entry))
                 if entry.cause == Cause::Schedule =>
             {
-                blame(format!("is {:?} and has {entry:?}", job.state));
+                blame(format!("is {state:?} and has {entry:?}"));
             }
             (JobState::Enabled, Some(entry))
                 if entry.cause == Cause::Schedule && !entry.started() && Some(entry.nominal_at) != next =>
@@ -104,16 +139,6 @@ impl Account {
                 blame(format!("comes next at {}, it must be {next:?}", entry.nominal_at));
             }
             (JobState::Enabled | JobState::Disabled | JobState::Completed | JobState::Faulted, _) => {}
-        }
-        if job.state.is_final() && next.is_some() {
-            blame(format!("is {:?} with {next:?} to come", job.state));
-        }
-        if job.state.is_final() && (job.state == JobState::Faulted) != self.last_failed() {
-            blame(format!("is {:?}, and its last occurrence failed: {}", job.state, self.last_failed()));
-        }
-        let shown = decide::next_execution_at(job, self.shelf_on);
-        if job.state == JobState::Enabled && shown != next && !entry.is_some_and(|entry| entry.started()) {
-            blame(format!("shows {shown:?} as its next time, it must be {next:?}"));
         }
         problems
     }

@@ -1,22 +1,22 @@
 //! Settlements: an attempt is recorded once, as it was; what follows it follows the policy, to the
 //! millisecond; what was skipped was to be skipped.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Cause, Entry, JobSpec, JobState, Record, RecordStatus, Skip, SkipReason, Sku};
-use punctual_store::{Settled, Settlement};
+use punctual_store::Settled;
 
 use super::account::{Main, Occurrence};
 use super::hold::{Hold, Shot};
-use super::{Account, Ledger};
+use super::{Account, Ledger, Settling};
 
 impl Ledger {
-    pub(crate) fn settled(&mut self, settlement: &Settlement, answer: &Settled) {
+    pub(crate) fn settled(&mut self, settlement: &Settling<'_>, answer: &Settled) {
         let fence = settlement.fence.0;
         self.see_settlement(settlement, answer);
         let valid = self.holds.get(&fence).filter(|hold| !hold.abandoned);
         let Some(hold) = valid else {
             if !matches!(answer, Settled::Lost) {
-                let name = &settlement.job.key.name;
+                let name = &settlement.job.name;
                 self.problems.push(format!("{name}: was settled by somebody who has no claim: {answer:?}"));
             }
             return;
@@ -39,13 +39,12 @@ impl Ledger {
         }
     }
 
-    fn see_settlement(&mut self, settlement: &Settlement, answer: &Settled) {
+    fn see_settlement(&mut self, settlement: &Settling<'_>, answer: &Settled) {
         match answer {
             Settled::Lost => self.see("a settlement came too late"),
             Settled::Gone => self.see("a settlement found its job deleted"),
             Settled::Changed(..) => self.see("a settlement found its job edited"),
             Settled::Recorded => {
-                let job = &settlement.job;
                 let of_record = settlement.records.first().map(|record| record.generation);
                 let postponed = |record: &Record| record.status == RecordStatus::Postponed;
                 let reason = |wanted| settlement.skips.iter().any(|skip: &Skip| skip.reason == wanted);
@@ -53,9 +52,12 @@ impl Ledger {
                     (settlement.records.iter().any(postponed), "an occurrence was postponed"),
                     (reason(SkipReason::Missed), "something was skipped as missed"),
                     (reason(SkipReason::Overlap), "something was skipped as overlapping"),
-                    (of_record != Some(job.generation), "a settlement was of an older generation"),
-                    (job.state == JobState::Completed, "a job became completed"),
-                    (job.state == JobState::Faulted, "a job became faulted"),
+                    (
+                        of_record != settlement.generation.or(of_record),
+                        "a settlement was of an older generation",
+                    ),
+                    (settlement.state == Some(JobState::Completed), "a job became completed"),
+                    (settlement.state == Some(JobState::Faulted), "a job became faulted"),
                 ];
                 seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
             }
@@ -64,7 +66,7 @@ impl Ledger {
 }
 
 impl Account {
-    fn settled(&mut self, hold: &Hold, settlement: &Settlement, sku: Sku, steady: bool) -> Vec<String> {
+    fn settled(&mut self, hold: &Hold, settlement: &Settling<'_>, sku: Sku, steady: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let attempts = settlement.records.iter().filter(|record| record.status != RecordStatus::Postponed);
         let [record] = attempts.collect::<Vec<_>>()[..] else {
@@ -77,7 +79,7 @@ impl Account {
             None if removed && record.status == RecordStatus::Failed => {}
             None => problems.push("was settled before it was fired".into()),
         }
-        for record in &settlement.records {
+        for record in settlement.records {
             let postponed = record.status == RecordStatus::Postponed;
             let Record { generation, cause, nominal_at, step, attempt, .. } = *record;
             let new = self.attempts.insert((generation, cause, nominal_at, step, attempt, postponed));
@@ -94,7 +96,7 @@ impl Account {
         let retries = retries(&self.spec, record.step, sku);
         let again = !dropped && record.attempt < retries.1;
         problems.extend(self.note_attempt(record, hold, again));
-        problems.extend(self.note_skips(&settlement.skips, record, hold, steady));
+        problems.extend(self.note_skips(settlement.skips, record, hold, steady));
         if !dropped {
             problems.extend(self.check_next(record, settlement, retries));
         }
@@ -192,11 +194,10 @@ impl Account {
     fn check_next(
         &mut self,
         record: &Record,
-        settlement: &Settlement,
+        settlement: &Settling<'_>,
         (interval, count): (SignedDuration, u32),
     ) -> Vec<String> {
         let failed = record.status == RecordStatus::Failed;
-        let entry = settlement.job.progress.entry;
         let attempt = Entry {
             nominal_at: record.nominal_at,
             due_at: record.ended_at,
@@ -214,44 +215,54 @@ impl Account {
         } else {
             None
         };
+        self.pending = expected;
         if expected.is_some() {
-            let right = entry == expected;
-            return if right {
-                Vec::new()
-            } else {
-                vec![format!("{entry:?} follows, it must be {expected:?}")]
-            };
+            let wrong = settlement.next.filter(|next| *next != expected);
+            return Vec::from_iter(wrong.map(|next| format!("{next:?} follows, it must be {expected:?}")));
         }
         self.check_release(record, settlement)
     }
 
     /// An occurrence is over: the newest that came due meanwhile is released, unless a run goes first.
-    fn check_release(&mut self, record: &Record, settlement: &Settlement) -> Vec<String> {
+    fn check_release(&mut self, record: &Record, settlement: &Settling<'_>) -> Vec<String> {
         let mut problems = Vec::new();
         let now = record.ended_at;
-        let entry = settlement.job.progress.entry;
-        if entry.is_some_and(|entry| entry.started()) {
-            problems.push(format!("{entry:?} follows an occurrence that is over"));
-        }
-        let scheduled = entry.filter(|entry| entry.cause == Cause::Schedule);
-        let waited = scheduled.filter(|entry| entry.nominal_at <= now).map(|entry| entry.nominal_at);
+        let newest = self.newest_due(now);
         let postponed = settlement.records.iter().find(|record| record.status == RecordStatus::Postponed);
         let told = postponed.map(|record| record.nominal_at);
-        if waited != told {
-            problems.push(format!("{waited:?} waited, and {told:?} is recorded as postponed"));
-        }
         if let Some(postponed) = postponed
             && (postponed.started_at, postponed.ended_at) != (postponed.nominal_at, now)
         {
             problems.push(format!("a postponed occurrence has other times: {postponed:?}"));
         }
-        if self.spec.recurrence.is_some() && !self.count_is_used_up() {
-            let newest = self.open().and_then(|span| span.newest_due(now));
-            if scheduled.is_some() && newest != waited {
-                problems.push(format!("{waited:?} is released, and the newest is {newest:?}"));
+        let Some(entry) = settlement.next else {
+            // What it put on the agenda nobody has seen: unless a run goes first, it is the newest.
+            if told != newest && (told.is_some() || self.runs_waiting() == 0) {
+                problems.push(format!("{told:?} is recorded as postponed, and {newest:?} waited"));
             }
+            return problems;
+        };
+        if entry.is_some_and(|entry| entry.started()) {
+            problems.push(format!("{entry:?} follows an occurrence that is over"));
+        }
+        let scheduled = entry.filter(|entry| entry.cause == Cause::Schedule);
+        let waited = scheduled.filter(|entry| entry.nominal_at <= now).map(|entry| entry.nominal_at);
+        if waited != told {
+            problems.push(format!("{waited:?} waited, and {told:?} is recorded as postponed"));
+        }
+        let bounded = self.spec.recurrence.is_some() && !self.count_is_used_up();
+        if bounded && scheduled.is_some() && newest != waited {
+            problems.push(format!("{waited:?} is released, and the newest is {newest:?}"));
         }
         problems
+    }
+
+    /// The newest occurrence of the schedule that is due and has no outcome.
+    fn newest_due(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if self.spec.recurrence.is_none() || self.count_is_used_up() {
+            return None;
+        }
+        self.open().and_then(|span| span.newest_due(now))
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 /// From when a schedule was switched on, or changed, to when that ended. The outcomes of its
 /// occurrences come in order and without a gap: `cursor` is the one that must come next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Span {
     timetable: Timetable,
     /// Whether the rule alone says what comes next. A job that runs once may run when it is switched on.
