@@ -12,6 +12,7 @@ mod collection;
 pub mod decide;
 mod firing;
 mod history;
+pub mod inspect;
 mod job;
 mod key;
 mod secret;

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Fence, Group, HistoryAsk, JobWrite,
-    JobsAsk, Resources, Settled, Settlement, Store, StoredRecord, Trouble, WriteError,
+    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim,
+    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Resources, Settled, Settlement, Store, StoredRecord,
+    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -278,5 +280,33 @@ impl Archive for Watched {
 
     async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         self.shared.store().purge(before, limit).await
+    }
+}
+
+#[async_trait]
+impl Survey for Watched {
+    async fn extent(&self) -> Result<Extent, Trouble> {
+        self.shared.store().extent().await
+    }
+
+    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
+        self.shared.store().survey(ask).await
+    }
+
+    async fn traces(
+        &self,
+        job: JobId,
+        after: Option<HistoryCursor>,
+        limit: usize,
+    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
+        self.shared.store().traces(job, after, limit).await
+    }
+
+    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
+        self.shared.store().unclaimed(ask).await
+    }
+
+    async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
+        self.shared.store().held().await
     }
 }

@@ -28,9 +28,12 @@ mod reader;
 mod row;
 mod schema;
 mod standing;
+mod stopped;
 mod store;
+mod survey;
 mod window;
 mod writer;
 
 pub use open::{OpenError, Options, Synchronous};
+pub use stopped::StoppedStore;
 pub use store::SqliteStore;

@@ -62,6 +62,22 @@ pub enum OpenError {
         /// Who has it, with its process id where that is known.
         owner: String,
     },
+    /// There is nothing in it.
+    #[error("there is no data in {}", .dir.display())]
+    Missing {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// It was written by an earlier version, and this is no time to change it.
+    #[error(
+        "the data file has schema version {found}, and this program works with version {known}: start the server once, which brings it up to date"
+    )]
+    Older {
+        /// The file's version.
+        found: usize,
+        /// The program's version.
+        known: usize,
+    },
     /// It was written by a later version.
     #[error(
         "the data file has schema version {found}, and this program knows versions up to {known}: use a newer program, or a backup"

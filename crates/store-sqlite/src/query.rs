@@ -56,17 +56,25 @@ mod text {
         prune_history
         prune_job
         prune_skips
+        pruned_before
+        quick_check
         record_count
         records_between
         register
         rollback
         save_counters
         schema_version
+        set_capped
         set_key_check
+        set_pruned_before
         set_schema_version
         set_trace_count
         settle
         skips
+        survey
+        survey_collection
+        survey_orphans
+        survey_traces
         sweep_skips
         unregister
         unregistered

@@ -7,13 +7,19 @@ use crate::{OpenError, query};
 const SCHEMA_VERSION: &str = include_str!("../migrations/0000_schema_version.sql");
 
 /// In order; a version is the place in this list, from 1. What was released is never changed.
-const MIGRATIONS: &[(&str, &str)] = &[("first", include_str!("../migrations/0001_first.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("first", include_str!("../migrations/0001_first.sql")),
+    ("pruned", include_str!("../migrations/0002_pruned.sql")),
+];
+
+/// The version of the schema that this program writes.
+pub(crate) const VERSION: usize = MIGRATIONS.len();
 
 /// Applies what is missing, each migration in a transaction of its own.
 pub(crate) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     conn.execute_batch(SCHEMA_VERSION)?;
     let found: i64 = conn.query_row(query::schema_version, [], |row| row.get(0))?;
-    let known = MIGRATIONS.len();
+    let known = VERSION;
     let found = usize::try_from(found).unwrap_or_default();
     if found > known {
         return Err(OpenError::Newer { found, known });
@@ -37,7 +43,7 @@ mod tests {
         migrate(&mut conn).unwrap();
         migrate(&mut conn).unwrap();
         let version: i64 = conn.query_row(query::schema_version, [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 1);
+        assert_eq!(version, 2);
     }
 
     #[test]
@@ -46,6 +52,6 @@ mod tests {
         migrate(&mut conn).unwrap();
         conn.execute(query::set_schema_version, params![7, "future"]).unwrap();
         let error = migrate(&mut conn).unwrap_err();
-        assert!(matches!(error, OpenError::Newer { found: 7, known: 1 }), "{error}");
+        assert!(matches!(error, OpenError::Newer { found: 7, known: 2 }), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 mod agenda;
 mod archive;
 mod resources;
+mod survey;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

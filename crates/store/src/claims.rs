@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use punctual_model::JobId;
 
-use crate::Fence;
+use crate::{Fence, HeldClaim};
 
 /// The claims that are held, by fence and by job. A job has at most one.
 #[derive(Debug)]
@@ -92,6 +92,11 @@ impl Claims {
         let held = self.by_fence.remove(&fence)?;
         self.by_job.remove(&held.job);
         Some(held.job)
+    }
+
+    /// All that are held, in no order.
+    pub fn held(&self) -> impl Iterator<Item = HeldClaim> + '_ {
+        self.by_fence.iter().map(|(&fence, held)| HeldClaim { fence, job: held.job, begun: held.begun })
     }
 
     /// How many are held.

@@ -22,6 +22,7 @@ pub mod history;
 pub mod housekeeping;
 pub mod resources;
 pub mod settlement;
+pub mod survey;
 pub mod world;
 
 /// Makes a test of each case for the store that a function makes.
@@ -113,6 +114,18 @@ macro_rules! conformance {
             purge_deletes_what_has_ended
             purge_leaves_what_has_an_entry
         }
+        $crate::conformance_cases! { $make, survey:
+            every_job_is_told_once_in_pages
+            a_page_ends_where_its_records_do
+            evidence_is_what_was_written
+            a_switched_off_collection_is_told
+            what_is_claimed_is_told_as_claimed
+            a_whole_history_counts_to_the_counters
+            a_history_that_was_let_go_of_proves_nothing
+            traces_have_no_gap_and_no_duplicate
+            unclaimed_entries_come_earliest_first
+            held_are_the_claims
+        }
     };
 }
 
@@ -148,6 +161,7 @@ mod tests {
             include_str!("conformance/housekeeping.rs"),
             include_str!("conformance/resources.rs"),
             include_str!("conformance/settlement.rs"),
+            include_str!("conformance/survey.rs"),
         ] {
             for case in file.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
                 let name = case.split('(').next().unwrap();

@@ -1,7 +1,7 @@
 //! The seam: what Punctual asks of whatever keeps its jobs.
 //!
-//! Three traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
-//! for whoever asks what happened. Every method is one transaction and one sentence; every list is
+//! Four traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
+//! for whoever asks what happened, [`Survey`] for whoever checks that all is sound. Every method is one transaction and one sentence; every list is
 //! bounded; the time is always passed in. The conformance suite, not these comments, is the
 //! definition.
 //!
@@ -22,6 +22,7 @@ pub mod instant;
 mod key_ring;
 mod memory;
 mod resources;
+mod survey;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -33,9 +34,10 @@ pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
 pub use memory::MemoryStore;
 pub use resources::{CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources};
+pub use survey::{Extent, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk};
 pub use vault::{Place, Vault, VaultError};
 
 /// A whole store.
-pub trait Store: Resources + Agenda + Archive {}
+pub trait Store: Resources + Agenda + Archive + Survey {}
 
-impl<T: Resources + Agenda + Archive> Store for T {}
+impl<T: Resources + Agenda + Archive + Survey> Store for T {}

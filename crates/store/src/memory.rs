@@ -6,6 +6,7 @@
 mod agenda;
 mod archive;
 mod resources;
+mod survey;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -60,6 +61,10 @@ struct State {
     records: BTreeMap<i64, Record>,
     attempts: HashSet<Attempt>,
     skips: Vec<Skip>,
+    /// Records that ended before this may have been let go of.
+    pruned_before: Option<Timestamp>,
+    /// The generation of a job, some of whose records were let go of because there were too many.
+    capped: HashMap<JobId, u32>,
     unregistered: BTreeSet<Name>,
     last_job: i64,
     last_sequence: i64,
@@ -78,6 +83,8 @@ impl Default for State {
             records: BTreeMap::new(),
             attempts: HashSet::new(),
             skips: Vec::new(),
+            pruned_before: None,
+            capped: HashMap::new(),
             unregistered: BTreeSet::new(),
             last_job: 0,
             last_sequence: 0,
@@ -105,6 +112,7 @@ impl State {
     fn remove_job(&mut self, key: &JobKey) -> bool {
         let Some(job) = self.jobs.remove(key) else { return false };
         self.keys.remove(&job.id);
+        self.capped.remove(&job.id);
         if let Some(entry) = job.progress.entry {
             self.agenda.remove(&(entry.due_at, job.id));
         }

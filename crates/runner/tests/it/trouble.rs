@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Fence, Group, HistoryAsk, JobWrite,
-    JobsAsk, MemoryStore, Resources, Settled, Settlement, StoredRecord, Trouble, WriteError,
+    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim,
+    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, MemoryStore, Resources, Settled, Settlement, StoredRecord,
+    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -106,6 +108,14 @@ pass_on! { Archive:
     prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
     prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;
     purge(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
+}
+
+pass_on! { Survey:
+    extent() -> Result<Extent, Trouble>;
+    survey(ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
+    traces(job: JobId, after: Option<HistoryCursor>, limit: usize) -> Result<Vec<(HistoryCursor, Trace)>, Trouble>;
+    unclaimed(ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
+    held() -> Result<Vec<HeldClaim>, Trouble>;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,9 @@ impl Desk {
     pub(crate) fn prune(&mut self, before: i64, limit: usize) -> Result<usize, Mishap> {
         let records =
             self.conn.prepare_cached(query::prune_history)?.execute(params![before, row::bound(limit)])?;
+        if records > 0 {
+            self.conn.prepare_cached(query::set_pruned_before)?.execute([before])?;
+        }
         let skips =
             self.conn.prepare_cached(query::prune_skips)?.execute(params![before, row::bound(limit)])?;
         Ok(records + skips)
@@ -32,6 +35,7 @@ impl Desk {
                     .conn
                     .prepare_cached(query::prune_job)?
                     .execute(params![job.0, row::bound(surplus)])?;
+                self.conn.prepare_cached(query::set_capped)?.execute([job.0])?;
             }
             // At least 1, since there may be skips, which are swept away with the job.
             let left = (count - i64::try_from(surplus).unwrap_or(0)).max(1);

@@ -7,6 +7,7 @@ mod crash;
 mod directory;
 mod durable;
 mod secrets;
+mod stopped;
 mod sweep;
 mod trouble;
 mod world;

@@ -69,6 +69,9 @@ impl Archive for MemoryStore {
             .collect();
         old.sort_unstable();
         old.truncate(limit);
+        if !old.is_empty() {
+            state.pruned_before = state.pruned_before.max(Some(before));
+        }
         old.iter().for_each(|(_, sequence)| state.forget(*sequence));
 
         let count = state.skips.len();
@@ -95,6 +98,7 @@ impl Archive for MemoryStore {
             surplus.extend(records[..count].iter().map(|(_, sequence)| *sequence));
         }
         surplus.truncate(limit);
+        state.note_capped(&surplus);
         surplus.iter().for_each(|sequence| state.forget(*sequence));
         Ok(surplus.len())
     }

@@ -1,0 +1,395 @@
+//! Invariants: what must hold of every job that is stored, whoever wrote it.
+//!
+//! A store says what it has of a job ([`Evidence`]); [`judge`] says what is wrong with it. That is a pure
+//! function, so that the running server, `punctual doctor` on the data of a stopped one, and the simulator
+//! judge alike. Only what is cheap is judged: no rule is read, no secret opened.
+//!
+//! What depends on time (an entry that nobody takes, a claim that nobody ends) can't be seen in one look; whoever
+//! looks again and again says how long it has been so, and [`judge_wait`] what that means.
+
+mod report;
+mod tally;
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+pub use self::report::{Due, Finding, Inspection, KindCount, Pass, Report};
+pub use self::tally::{Tally, Trace};
+use crate::{Cause, Counters, Entry, JobId, JobKey, JobState};
+
+/// A clock that was set back by more than this after a job was put, and then its history pruned to the day:
+/// only then could a record be gone that is counted on.
+const CLOCK_SLACK: SignedDuration = SignedDuration::from_hours(24);
+
+/// What does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// An entry is due and nobody takes it, though there is room.
+    Overdue,
+    /// An entry is due and waits for its target or for a slot.
+    Backlog,
+    /// A claim is held longer than any attempt takes.
+    StaleClaim,
+    /// An enabled job of an enabled collection has no agenda entry.
+    NoEntry,
+    /// A job has an agenda entry that it must not have.
+    StrayEntry,
+    /// The counters of a job are not what its history says.
+    Counters,
+    /// A part of a job is missing: its place on the agenda, its definition, its collection.
+    MissingPart,
+    /// What is stored of a job can't be read.
+    Unreadable,
+}
+
+impl FindingKind {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Overdue,
+        Self::Backlog,
+        Self::StaleClaim,
+        Self::NoEntry,
+        Self::StrayEntry,
+        Self::Counters,
+        Self::MissingPart,
+        Self::Unreadable,
+    ];
+
+    /// Its name in logs, answers and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Overdue => "overdue",
+            Self::Backlog => "backlog",
+            Self::StaleClaim => "stale-claim",
+            Self::NoEntry => "no-entry",
+            Self::StrayEntry => "stray-entry",
+            Self::Counters => "counters",
+            Self::MissingPart => "missing-part",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// Whether it is seen by looking again and again, and not in what is stored.
+    pub fn is_wait(self) -> bool {
+        match self {
+            Self::Overdue | Self::Backlog | Self::StaleClaim => true,
+            Self::NoEntry | Self::StrayEntry | Self::Counters | Self::MissingPart | Self::Unreadable => false,
+        }
+    }
+}
+
+/// What a store has of one job, all of it from one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The job.
+    pub job: JobId,
+    /// Where it is; none where its definition or its collection is missing.
+    pub key: Option<JobKey>,
+    /// Whether its definition is there.
+    pub defined: bool,
+    /// Whether its collection is enabled; none where that is missing.
+    pub collection_enabled: Option<bool>,
+    /// Where it stands; none where that is missing.
+    pub standing: Option<Standing>,
+    /// What can't be read of it; never a secret.
+    pub unreadable: Option<String>,
+    /// Whether it was claimed shortly before or after the snapshot: then it is in the middle of something.
+    pub claimed: bool,
+    /// What its history counts to.
+    pub history: HistoryEvidence,
+}
+
+/// Where a job stands, as far as it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether it has a future.
+    pub state: JobState,
+    /// Its generation.
+    pub generation: u32,
+    /// The time of the last PUT.
+    pub put_at: Timestamp,
+    /// What is said to have happened in this generation.
+    pub counters: Counters,
+    /// What happens next.
+    pub entry: Option<Entry>,
+    /// Grows with each write.
+    pub revision: i64,
+}
+
+impl Standing {
+    /// Whether the whole history of its generation must be there: nothing of it was let go of.
+    pub fn has_whole_history(&self, pruned_before: Option<Timestamp>, capped: bool) -> bool {
+        let young =
+            |before: Timestamp| before.checked_add(CLOCK_SLACK).is_ok_and(|before| self.put_at >= before);
+        !capped && pruned_before.is_none_or(young)
+    }
+}
+
+/// What the history of a job's generation counts to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistoryEvidence {
+    /// Some of it may have been let go of: nothing follows from it.
+    LetGo,
+    /// It has more records than were to be read.
+    Long,
+    /// All of it.
+    Whole(Tally),
+}
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// What.
+    pub kind: FindingKind,
+    /// With which values; for people, never a secret.
+    pub detail: String,
+}
+
+/// What is wrong with a job. One that is claimed is judged by what is there alone: the rest is about to change.
+pub fn judge(evidence: &Evidence) -> Vec<Flaw> {
+    let flaw = |kind, detail: String| Flaw { kind, detail };
+    if let Some(detail) = &evidence.unreadable {
+        return vec![flaw(FindingKind::Unreadable, detail.clone())];
+    }
+    let missing = |what: &str| vec![flaw(FindingKind::MissingPart, what.to_owned())];
+    let standing = match (&evidence.standing, evidence.defined, evidence.collection_enabled) {
+        (None, _, _) => return missing("its place on the agenda is missing"),
+        (Some(_), false, _) => return missing("it has a place on the agenda and no definition"),
+        (Some(_), true, None) => return missing("its collection is missing"),
+        (Some(standing), true, Some(_)) => standing,
+    };
+    if evidence.claimed {
+        return Vec::new();
+    }
+    let entry = judge_entry(standing, evidence.collection_enabled == Some(true));
+    let counters = match &evidence.history {
+        HistoryEvidence::Whole(tally) => judge_counters(standing, tally),
+        HistoryEvidence::LetGo | HistoryEvidence::Long => None,
+    };
+    entry.into_iter().chain(counters).collect()
+}
+
+fn judge_entry(standing: &Standing, collection_enabled: bool) -> Option<Flaw> {
+    let stray = |detail: String| Some(Flaw { kind: FindingKind::StrayEntry, detail });
+    match (standing.state, standing.entry) {
+        (JobState::Enabled, None) if collection_enabled => {
+            Some(Flaw { kind: FindingKind::NoEntry, detail: "it is enabled and has no entry".to_owned() })
+        }
+        (_, Some(entry)) if !collection_enabled => {
+            stray(format!("it has an entry due at {} while its collection is off", entry.due_at))
+        }
+        (state @ (JobState::Disabled | JobState::Completed | JobState::Faulted), Some(entry))
+            if entry.cause == Cause::Schedule =>
+        {
+            stray(format!("it is {} and has an entry due at {}", name(state), entry.due_at))
+        }
+        (JobState::Enabled | JobState::Disabled | JobState::Completed | JobState::Faulted, _) => None,
+    }
+}
+
+/// Judges counters by a whole history.
+pub fn judge_counters(standing: &Standing, tally: &Tally) -> Option<Flaw> {
+    let expected = tally.counters(standing.entry);
+    let Counters { execution, failure, faulted } = standing.counters;
+    (standing.counters != expected).then(|| Flaw {
+        kind: FindingKind::Counters,
+        detail: format!(
+            "it counts {execution} executions, {failure} failures and {faulted} faulted, and its history has \
+             {}, {} and {}",
+            expected.execution, expected.failure, expected.faulted
+        ),
+    })
+}
+
+/// Something that should come to an end soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// An entry that is due and that nobody has claimed.
+    Entry,
+    /// A claim that was made and not begun, of an entry that was due so long ago.
+    Held {
+        /// How long ago, in real time; negative if it is yet to come.
+        due_for: SignedDuration,
+    },
+    /// A claim in flight.
+    InFlight,
+}
+
+/// What it means that something has been as it is for some real time. `crowded`: there is no free slot, or none
+/// for its target.
+pub fn judge_wait(wait: Wait, lasted: Duration, crowded: bool, tolerance: Duration) -> Option<FindingKind> {
+    if lasted < tolerance {
+        return None;
+    }
+    match (wait, crowded) {
+        (Wait::Entry, false) => Some(FindingKind::Overdue),
+        (Wait::InFlight, _) => Some(FindingKind::StaleClaim),
+        // On a slow clock what is due soon may be held for long.
+        (Wait::Held { due_for }, _) if due_for.is_negative() || due_for.unsigned_abs() < tolerance => None,
+        (Wait::Held { .. }, false) => Some(FindingKind::StaleClaim),
+        (Wait::Entry | Wait::Held { .. }, true) => Some(FindingKind::Backlog),
+    }
+}
+
+fn name(state: JobState) -> &'static str {
+    match state {
+        JobState::Enabled => "enabled",
+        JobState::Disabled => "disabled",
+        JobState::Completed => "completed",
+        JobState::Faulted => "faulted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CollectionKey, RecordStatus};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    fn sound() -> Evidence {
+        Evidence {
+            job: JobId(7),
+            key: Some(CollectionKey::new("s", "g", "c").job("j")),
+            defined: true,
+            collection_enabled: Some(true),
+            standing: Some(Standing {
+                state: JobState::Enabled,
+                generation: 1,
+                put_at: at(0),
+                counters: Counters::default(),
+                entry: Some(Entry::scheduled(at(60))),
+                revision: 1,
+            }),
+            unreadable: None,
+            claimed: false,
+            history: HistoryEvidence::Whole(Tally::default()),
+        }
+    }
+
+    fn kinds(change: impl FnOnce(&mut Evidence)) -> Vec<FindingKind> {
+        let mut evidence = sound();
+        change(&mut evidence);
+        judge(&evidence).into_iter().map(|flaw| flaw.kind).collect()
+    }
+
+    fn standing(evidence: &mut Evidence) -> &mut Standing {
+        evidence.standing.as_mut().unwrap()
+    }
+
+    #[test]
+    fn a_sound_job_has_no_flaw_in_any_state() {
+        assert_eq!(kinds(|_| {}), []);
+        for state in [JobState::Disabled, JobState::Completed, JobState::Faulted] {
+            let without = kinds(|evidence| {
+                standing(evidence).state = state;
+                standing(evidence).entry = None;
+            });
+            assert_eq!(without, [], "{state:?}");
+            let with_run = kinds(|evidence| {
+                standing(evidence).state = state;
+                standing(evidence).entry = Some(Entry::run(at(1)));
+            });
+            assert_eq!(with_run, [], "a run of a job that is {state:?}");
+        }
+        let off = kinds(|evidence| {
+            evidence.collection_enabled = Some(false);
+            standing(evidence).entry = None;
+        });
+        assert_eq!(off, []);
+    }
+
+    #[test]
+    fn each_invariant_can_fail() {
+        use FindingKind::{Counters, MissingPart, NoEntry, StrayEntry, Unreadable};
+        assert_eq!(kinds(|evidence| standing(evidence).entry = None), [NoEntry]);
+        assert_eq!(kinds(|evidence| evidence.collection_enabled = Some(false)), [StrayEntry]);
+        assert_eq!(kinds(|evidence| standing(evidence).state = JobState::Completed), [StrayEntry]);
+        assert_eq!(kinds(|evidence| standing(evidence).counters.execution = 1), [Counters]);
+        assert_eq!(kinds(|evidence| evidence.standing = None), [MissingPart]);
+        assert_eq!(kinds(|evidence| evidence.defined = false), [MissingPart]);
+        assert_eq!(kinds(|evidence| evidence.collection_enabled = None), [MissingPart]);
+        assert_eq!(kinds(|evidence| evidence.unreadable = Some("x".into())), [Unreadable]);
+        let both = kinds(|evidence| {
+            standing(evidence).entry = None;
+            standing(evidence).counters.failure = 1;
+        });
+        assert_eq!(both, [NoEntry, Counters]);
+    }
+
+    #[test]
+    fn what_is_in_the_middle_of_something_is_left_alone() {
+        let claimed = kinds(|evidence| {
+            evidence.claimed = true;
+            standing(evidence).entry = None;
+            standing(evidence).counters.execution = 9;
+        });
+        assert_eq!(claimed, []);
+        for history in [HistoryEvidence::LetGo, HistoryEvidence::Long] {
+            let unknown = kinds(|evidence| {
+                evidence.history = history;
+                standing(evidence).counters.execution = 9;
+            });
+            assert_eq!(unknown, []);
+        }
+    }
+
+    #[test]
+    fn a_history_is_whole_if_nothing_of_its_generation_can_have_gone() {
+        let standing = sound().standing.unwrap();
+        assert!(standing.has_whole_history(None, false));
+        assert!(!standing.has_whole_history(None, true));
+        assert!(standing.has_whole_history(Some(at(-86_400)), false));
+        assert!(!standing.has_whole_history(Some(at(-86_399)), false));
+        assert!(!standing.has_whole_history(Some(Timestamp::MAX), false));
+    }
+
+    #[test]
+    fn waits_are_judged_by_how_long_they_last_and_why() {
+        use FindingKind::{Backlog, Overdue, StaleClaim};
+        let tolerance = Duration::from_secs(120);
+        let check = |wait, seconds, crowded, expected| {
+            let lasted = Duration::from_secs(seconds);
+            assert_eq!(
+                judge_wait(wait, lasted, crowded, tolerance),
+                expected,
+                "{wait:?} {seconds} {crowded}"
+            );
+        };
+        let held = |seconds| Wait::Held { due_for: SignedDuration::from_secs(seconds) };
+        check(Wait::Entry, 119, false, None);
+        check(Wait::Entry, 120, false, Some(Overdue));
+        check(Wait::Entry, 120, true, Some(Backlog));
+        check(Wait::InFlight, 119, true, None);
+        check(Wait::InFlight, 120, true, Some(StaleClaim));
+        check(held(500), 119, false, None);
+        check(held(500), 120, false, Some(StaleClaim));
+        check(held(500), 120, true, Some(Backlog));
+        check(held(-1), 500, false, None);
+        check(held(119), 500, false, None);
+    }
+
+    #[test]
+    fn counters_are_what_the_attempts_come_to() {
+        let mut tally = Tally::default();
+        let mut add = |ordinal, step, status| tally.add(Trace { generation: 1, ordinal, step, status });
+        let (done, failed) = (RecordStatus::Completed, RecordStatus::Failed);
+        add(1, 0, failed);
+        add(1, 0, done);
+        add(2, 0, failed);
+        add(2, 0, failed);
+        add(2, 1, failed);
+        add(2, 2, done);
+        add(3, 0, RecordStatus::Postponed);
+        add(3, 0, failed);
+        let counters = |execution, failure, faulted| Counters { execution, failure, faulted };
+        assert_eq!(tally.counters(None), counters(3, 4, 2));
+        let again = Entry { ordinal: 3, attempt: 1, ..Entry::scheduled(at(0)) };
+        assert_eq!(tally.counters(Some(again)), counters(3, 4, 1), "the third will be tried again");
+        let error_action = Entry { ordinal: 3, step: 1, ..Entry::scheduled(at(0)) };
+        assert_eq!(tally.counters(Some(error_action)), counters(3, 4, 2));
+    }
+}

@@ -1,0 +1,83 @@
+//! What an inspection has found, for whoever asks.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::FindingKind;
+use crate::{JobId, JobKey};
+
+/// Something that does not hold, of one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub kind: FindingKind,
+    /// Of which job.
+    pub job: JobId,
+    /// Where that is, if it is known.
+    pub key: Option<JobKey>,
+    /// With which values.
+    pub detail: String,
+    /// When it was found, by the schedule's clock.
+    pub found_at: Timestamp,
+}
+
+/// How many findings of a kind there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindCount {
+    /// The kind.
+    pub kind: FindingKind,
+    /// How many hold now.
+    pub open: u64,
+    /// How many there were since the start.
+    pub total: u64,
+}
+
+/// An entry that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Whose.
+    pub job: JobId,
+    /// Since when.
+    pub due_at: Timestamp,
+}
+
+/// A walk over all jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// When it ended, by the schedule's clock.
+    pub ended_at: Timestamp,
+    /// How long it took, really.
+    pub took: Duration,
+    /// How many jobs there were.
+    pub job_count: u64,
+}
+
+/// What an inspection knows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Whether somebody looks at all.
+    pub enabled: bool,
+    /// The version of the store's schema, if it is known.
+    pub schema_version: Option<u32>,
+    /// What does not hold now; not more than are kept.
+    pub findings: Vec<Finding>,
+    /// Of each kind, how many; more than are listed where very many are found.
+    pub counts: Vec<KindCount>,
+    /// The entry that has been due for longest and that nobody has claimed, when it was last looked.
+    pub oldest_due: Option<Due>,
+    /// How far the walk over all jobs has come, from 0 to 1; none if none is under way.
+    pub progress: Option<f64>,
+    /// The last walk that came to its end.
+    pub last_pass: Option<Pass>,
+    /// How many did.
+    pub pass_count: u64,
+    /// Why the last look at the store failed, if it did.
+    pub trouble: Option<String>,
+}
+
+/// Tells what it knows.
+pub trait Inspection: Send + Sync {
+    /// What is known now. Costs a copy of what is kept.
+    fn report(&self) -> Report;
+}

@@ -1,0 +1,61 @@
+//! The facts of a store that runs.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use punctual_model::JobId;
+use punctual_model::inspect::{Evidence, Trace};
+use punctual_store::instant::to_ticks;
+use punctual_store::{Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk};
+
+use super::SqliteStore;
+use crate::standing::hash;
+use crate::survey;
+
+#[async_trait]
+impl Survey for SqliteStore {
+    async fn extent(&self) -> Result<Extent, Trouble> {
+        self.readers.call_long("read the extent of the store", survey::extent).await
+    }
+
+    /// Claims are not in the snapshot: who holds one before or after it may be in the middle of something.
+    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
+        let ask = *ask;
+        let before: HashSet<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        let read = self.readers.call_long("look at jobs", move |conn| survey::page(conn, &ask));
+        let mut page = read.await?;
+        let claims = self.book.claims();
+        survey::mark(&mut page, &before, |job| claims.claimed(job));
+        Ok(page)
+    }
+
+    async fn traces(
+        &self,
+        job: JobId,
+        after: Option<HistoryCursor>,
+        limit: usize,
+    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
+        let read =
+            self.readers.call_long("look at history", move |conn| survey::traces(conn, job.0, after, limit));
+        read.await
+    }
+
+    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
+        let before: HashSet<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        // What is claimed is read in vain.
+        let (until, limit) = (to_ticks(ask.until), ask.limit.saturating_add(before.len()));
+        let read = self.readers.call_long("look at what is due", move |conn| survey::due(conn, until, limit));
+        let found = read.await?;
+        let crowded: HashSet<i64> = ask.crowded.iter().map(|target| hash(target)).collect();
+        let claims = self.book.claims();
+        let free = found
+            .into_iter()
+            .filter(|(due, _)| !before.contains(&due.job) && !claims.claimed(due.job))
+            .map(|(due, target)| Unclaimed { due, crowded: crowded.contains(&target) });
+        Ok(free.take(ask.limit).collect())
+    }
+
+    async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
+        Ok(self.book.claims().held().collect())
+    }
+}

@@ -1,0 +1,232 @@
+//! What is there of each job, read from a connection: the same for a store that runs and for the data of
+//! one that is stopped.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Tally, Trace};
+use punctual_model::{CollectionKey, JobId, RecordStatus};
+use punctual_store::codec::Number;
+use punctual_store::instant::{from_ticks, to_ticks};
+use punctual_store::{Extent, HistoryCursor, SurveyAsk};
+use rusqlite::{Connection, Row, params};
+
+use crate::mishap::Mishap;
+use crate::query;
+use crate::row::{self, bound};
+use crate::standing::{StandingColumns, instant};
+
+/// Where the columns of a job's standing begin in a row of `survey.sql`.
+const STANDING: usize = 5;
+
+pub(crate) fn extent(conn: &Connection) -> Result<Extent, Mishap> {
+    let version = row::number(conn, query::schema_version, [])?.unwrap_or(0);
+    let last_job = row::number(conn, query::last_job, [])?.unwrap_or(0);
+    Ok(Extent { schema_version: u32::try_from(version).unwrap_or(u32::MAX), last_job: JobId(last_job) })
+}
+
+/// A page of jobs, none of which is said to be claimed.
+pub(crate) fn page(conn: &Connection, ask: &SurveyAsk) -> Result<Vec<Evidence>, Mishap> {
+    let after = ask.after.map_or(i64::MIN, |after| after.0);
+    let limit = bound(ask.job_limit);
+    let mut found = row::many(conn, query::survey, params![after, limit], |row| found(row, true))?;
+    let until =
+        if found.len() < ask.job_limit { i64::MAX } else { found.last().map_or(after, |last| last.job) };
+    let orphans =
+        row::many(conn, query::survey_orphans, params![after, until, limit], |row| self::found(row, false))?;
+    if let Some(last) = orphans.last().filter(|_| orphans.len() == ask.job_limit) {
+        found.retain(|one| one.job < last.job);
+    }
+    found.extend(orphans);
+    found.sort_by_key(|one| one.job);
+    found.truncate(ask.job_limit);
+    Reading { conn, pruned_before: pruned_before(conn)?, collections: HashMap::new() }.tell(found, ask)
+}
+
+/// What counts of a job's records, newest first.
+pub(crate) fn traces(
+    conn: &Connection,
+    job: i64,
+    after: Option<HistoryCursor>,
+    limit: usize,
+) -> Result<Vec<(HistoryCursor, Trace)>, Mishap> {
+    let (started_at, sequence) =
+        after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
+    row::many(conn, query::survey_traces, params![job, started_at, sequence, bound(limit)], |row| {
+        let cursor = HistoryCursor { started_at: instant(row.get(0)?)?, sequence: row.get(1)? };
+        Ok((cursor, trace(row)?))
+    })
+}
+
+/// Entries due at or before an instant with their targets, earliest first.
+pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Due, i64)>, Mishap> {
+    let mut statement = conn.prepare_cached(query::due)?;
+    let mut rows = statement.query(params![i64::MIN, bound(limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (due_at, job, target): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if due_at > until {
+            break;
+        }
+        // One that is no instant is told when its job is read.
+        let due_at = from_ticks(due_at).unwrap_or(Timestamp::MIN);
+        found.push((Due { job: JobId(job), due_at }, target));
+    }
+    Ok(found)
+}
+
+fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mishap> {
+    let before = row::one(conn, query::pruned_before, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?;
+    before.flatten().map(instant).transpose()
+}
+
+/// A row of `survey.sql` or `survey_orphans.sql`.
+struct Found {
+    job: i64,
+    /// The name and the number of the collection; none of an orphan.
+    definition: Option<(String, i64)>,
+    /// None where the job has no row of the agenda; a text where that can't be read.
+    standing: Option<Result<(Standing, bool), String>>,
+}
+
+fn found(row: &Row<'_>, defined: bool) -> Result<Found, Mishap> {
+    let definition = if defined { Some((row.get(1)?, row.get(2)?)) } else { None };
+    let there = row.get::<_, Option<i64>>(3)?.is_some();
+    let standing = there.then(|| standing(row).map_err(|mishap| mishap.to_string()));
+    Ok(Found { job: row.get(0)?, definition, standing })
+}
+
+fn standing(row: &Row<'_>) -> Result<(Standing, bool), Mishap> {
+    let capped_generation: u32 = row.get(4)?;
+    let StandingColumns { progress, state, generation, put_at, counters, revision, .. } =
+        StandingColumns::read(row, STANDING)?;
+    let standing = Standing { state, generation, put_at, counters, entry: progress.entry, revision };
+    Ok((standing, capped_generation == generation))
+}
+
+/// A column of `survey_traces.sql` and those behind it.
+fn trace(row: &Row<'_>) -> Result<Trace, Mishap> {
+    Ok(Trace {
+        generation: row.get(2)?,
+        ordinal: row.get(3)?,
+        step: row.get(4)?,
+        status: RecordStatus::from_number(row.get(5)?).ok_or(Mishap::invalid("the status of a record"))?,
+    })
+}
+
+/// What is read beside the rows of a page.
+struct Reading<'a> {
+    conn: &'a Connection,
+    pruned_before: Option<Timestamp>,
+    /// Of each collection, its key and whether it is on; none if it is missing, a text if it can't be read.
+    collections: HashMap<i64, Result<Option<(CollectionKey, bool)>, String>>,
+}
+
+impl Reading<'_> {
+    fn tell(mut self, found: Vec<Found>, ask: &SurveyAsk) -> Result<Vec<Evidence>, Mishap> {
+        let mut page = Vec::with_capacity(found.len());
+        let mut left = ask.record_limit;
+        for one in found {
+            let mut evidence = self.evidence(&one)?;
+            let Some(Ok((standing, capped))) = one.standing else {
+                page.push(evidence);
+                continue;
+            };
+            if !standing.has_whole_history(self.pruned_before, capped) {
+                page.push(evidence);
+                continue;
+            }
+            // One more than may be, so that it is seen whether there are more.
+            let (read, history) = match history(self.conn, one.job, standing.generation, left) {
+                Ok(history) => history,
+                Err(mishap) => {
+                    evidence.unreadable = Some(damage(mishap)?);
+                    (0, HistoryEvidence::LetGo)
+                }
+            };
+            let long = history == HistoryEvidence::Long;
+            if long && left < ask.record_limit {
+                break;
+            }
+            evidence.history = history;
+            page.push(evidence);
+            if long {
+                break;
+            }
+            left -= read;
+        }
+        Ok(page)
+    }
+
+    fn evidence(&mut self, found: &Found) -> Result<Evidence, Mishap> {
+        let collection = match &found.definition {
+            Some((_, collection)) => self.collection(*collection)?,
+            None => Ok(None),
+        };
+        let unreadable = [
+            found.standing.as_ref().and_then(|standing| standing.as_ref().err().cloned()),
+            collection.as_ref().err().cloned(),
+        ];
+        let collection = collection.ok().flatten();
+        let name = found.definition.as_ref().map(|(name, _)| name.as_str());
+        Ok(Evidence {
+            job: JobId(found.job),
+            key: name.zip(collection.as_ref()).map(|(name, (key, _))| key.job(name)),
+            defined: found.definition.is_some(),
+            collection_enabled: collection.map(|(_, enabled)| enabled),
+            standing: found.standing.as_ref().and_then(|standing| standing.as_ref().ok()).map(|(it, _)| *it),
+            unreadable: unreadable.into_iter().flatten().next(),
+            claimed: false,
+            history: HistoryEvidence::LetGo,
+        })
+    }
+
+    fn collection(&mut self, id: i64) -> Result<Result<Option<(CollectionKey, bool)>, String>, Mishap> {
+        if let Some(known) = self.collections.get(&id) {
+            return Ok(known.clone());
+        }
+        let read = row::one(self.conn, query::survey_collection, [id], row::collection);
+        let known = match read {
+            Ok(found) => Ok(found.map(|(_, collection)| {
+                let enabled = collection.enabled();
+                (collection.key, enabled)
+            })),
+            Err(mishap) => Err(damage(mishap)?),
+        };
+        self.collections.insert(id, known.clone());
+        Ok(known)
+    }
+}
+
+/// What the records of a generation count to, and how many were read.
+fn history(
+    conn: &Connection,
+    job: i64,
+    generation: u32,
+    limit: usize,
+) -> Result<(usize, HistoryEvidence), Mishap> {
+    let params = params![job, i64::MAX, i64::MAX, bound(limit.saturating_add(1))];
+    let traces = row::many(conn, query::survey_traces, params, trace)?;
+    if traces.len() > limit {
+        return Ok((limit, HistoryEvidence::Long));
+    }
+    let mut tally = Tally::default();
+    traces.iter().filter(|trace| trace.generation == generation).for_each(|trace| tally.add(*trace));
+    Ok((traces.len(), HistoryEvidence::Whole(tally)))
+}
+
+/// What a row that can't be read says of itself; anything else that went wrong is not about that row.
+fn damage(mishap: Mishap) -> Result<String, Mishap> {
+    match mishap {
+        Mishap::Sql(error) if error.sqlite_error_code().is_some() => Err(Mishap::Sql(error)),
+        Mishap::Panicked => Err(mishap),
+        Mishap::Sql(_) | Mishap::Unreadable { .. } => Ok(mishap.to_string()),
+    }
+}
+
+/// Marks jobs that are claimed: before the snapshot, or after it.
+pub(crate) fn mark(page: &mut [Evidence], before: &HashSet<JobId>, after: impl Fn(JobId) -> bool) {
+    for evidence in page {
+        evidence.claimed = before.contains(&evidence.job) || after(evidence.job);
+    }
+}

@@ -1,0 +1,113 @@
+//! What is broken on purpose is told, by a store that runs and from the data of one that is stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use punctual_model::inspect::{Evidence, FindingKind, judge};
+use punctual_model::{JobId, RecordStatus};
+use punctual_store::conformance::world::{MANY, World, at};
+use punctual_store::{Survey, SurveyAsk};
+use punctual_store_sqlite::{OpenError, StoppedStore};
+use rusqlite::Connection;
+
+use crate::world::open;
+
+fn damage(dir: &Path, sql: &str) {
+    Connection::open(dir.join("punctual.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+/// A store with the sound jobs 1 to 3, of which the first has run once.
+async fn three_jobs(dir: &Path) -> World {
+    let world = World::new(Arc::new(open(dir)));
+    let collection = world.collection("c").await;
+    for (name, due) in [("a", 0), ("b", 100), ("c", 100)] {
+        world.job(&collection, name, at(due)).await;
+    }
+    let claim = world.begun(at(0)).await;
+    world.run(&claim, RecordStatus::Completed, Some(at(60))).await;
+    world
+}
+
+async fn survey(store: &dyn Survey, job_limit: usize) -> Vec<Evidence> {
+    let mut all: Vec<Evidence> = Vec::new();
+    loop {
+        let after = all.last().map(|evidence| evidence.job);
+        let page = store.survey(&SurveyAsk { after, job_limit, record_limit: MANY }).await.unwrap();
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+async fn flaws(store: &dyn Survey, job_limit: usize) -> Vec<(i64, FindingKind)> {
+    let all = survey(store, job_limit).await;
+    all.iter().flat_map(|one| judge(one).into_iter().map(|flaw| (one.job.0, flaw.kind))).collect()
+}
+
+#[tokio::test]
+async fn every_break_is_told_of_its_job_and_of_no_other() {
+    use FindingKind::{Counters, MissingPart, NoEntry, StrayEntry, Unreadable};
+    let check = async |sql: &str, expected: &[(i64, FindingKind)]| {
+        let dir = tempfile::tempdir().unwrap();
+        let world = three_jobs(dir.path()).await;
+        assert_eq!(flaws(&*world.store, MANY).await, [], "before {sql}");
+        damage(dir.path(), sql);
+        for limit in [1, 2, MANY] {
+            assert_eq!(flaws(&*world.store, limit).await, expected, "{sql} in pages of {limit}");
+        }
+        drop(world);
+        let stopped = StoppedStore::open(dir.path()).unwrap();
+        assert_eq!(flaws(&stopped, 2).await, expected, "{sql} after the stop");
+    };
+    check("DELETE FROM agenda WHERE job = 2", &[(2, MissingPart)]).await;
+    check("DELETE FROM jobs WHERE id IN (1, 3)", &[(1, MissingPart), (3, MissingPart)]).await;
+    check("DELETE FROM collections", &[(1, MissingPart), (2, MissingPart), (3, MissingPart)]).await;
+    check("UPDATE agenda SET due_at = NULL WHERE job = 3", &[(3, NoEntry)]).await;
+    check("UPDATE agenda SET state = 1 WHERE job = 2", &[(2, StrayEntry)]).await;
+    check("UPDATE agenda SET execution_count = 2 WHERE job = 1", &[(1, Counters)]).await;
+    check("UPDATE agenda SET failure_count = 1 WHERE job = 2", &[(2, Counters)]).await;
+    check("DELETE FROM history", &[(1, Counters)]).await;
+    check("UPDATE agenda SET state = 77 WHERE job = 2", &[(2, Unreadable)]).await;
+    check("UPDATE agenda SET execution_count = -1 WHERE job = 2", &[(2, Unreadable)]).await;
+    check("UPDATE history SET status = 77", &[(1, Unreadable)]).await;
+    check("UPDATE history SET ordinal = -1", &[(1, Unreadable)]).await;
+    let all = [(1, Unreadable), (2, Unreadable), (3, Unreadable)];
+    check("UPDATE collections SET document = X'00'", &all).await;
+}
+
+#[tokio::test]
+async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(three_jobs(dir.path()).await);
+    let before = std::fs::read(dir.path().join("punctual.db")).unwrap();
+    let stopped = StoppedStore::open(dir.path()).unwrap();
+    let extent = stopped.extent().await.unwrap();
+    assert_eq!((extent.schema_version, extent.last_job), (2, JobId(3)));
+    assert_eq!(survey(&stopped, 1).await.len(), 3);
+    assert_eq!(stopped.file_damage().unwrap(), [] as [&str; 0]);
+    drop(stopped);
+    assert_eq!(std::fs::read(dir.path().join("punctual.db")).unwrap(), before);
+}
+
+#[tokio::test]
+async fn data_that_is_in_use_missing_or_of_another_version_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Missing { .. })));
+    assert!(!dir.path().join("punctual.lock").exists(), "a look leaves nothing behind");
+    let world = three_jobs(dir.path()).await;
+    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Owned { .. })));
+    drop(world);
+    damage(dir.path(), "DELETE FROM schema_version WHERE version = 2");
+    let older = StoppedStore::open(dir.path()).unwrap_err();
+    assert!(matches!(older, OpenError::Older { found: 1, known: 2 }), "{older}");
+    damage(dir.path(), "INSERT INTO schema_version VALUES (2, 'x'), (9, 'y')");
+    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Newer { found: 9, known: 2 })));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("punctual.db"), vec![7; 10_000]).unwrap();
+    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Sqlite(_))));
+}

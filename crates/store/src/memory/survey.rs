@@ -1,0 +1,132 @@
+//! The facts in memory.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Tally, Trace};
+use punctual_model::{Job, JobId, Record};
+
+use super::{MemoryStore, State};
+use crate::{
+    Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, target_of,
+};
+
+#[async_trait]
+impl Survey for MemoryStore {
+    async fn extent(&self) -> Result<Extent, Trouble> {
+        Ok(Extent { schema_version: 0, last_job: JobId(self.state().last_job) })
+    }
+
+    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
+        let state = self.state();
+        let mut ids: Vec<JobId> =
+            state.keys.keys().copied().filter(|id| ask.after.is_none_or(|after| *id > after)).collect();
+        ids.sort_unstable();
+        let mut page = Vec::new();
+        let mut left = ask.record_limit;
+        for job in ids.into_iter().take(ask.job_limit).filter_map(|id| state.job_by_id(id)) {
+            let records = state.records.values().filter(|record| record.job == job.id).count();
+            if records > left && left < ask.record_limit {
+                break;
+            }
+            page.push(state.evidence(job, left));
+            if records > left {
+                break;
+            }
+            left -= records;
+        }
+        Ok(page)
+    }
+
+    async fn traces(
+        &self,
+        job: JobId,
+        after: Option<HistoryCursor>,
+        limit: usize,
+    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
+        let state = self.state();
+        let place = |cursor: &HistoryCursor| (cursor.started_at, cursor.sequence);
+        let mut found: Vec<(HistoryCursor, Trace)> = state
+            .records
+            .iter()
+            .filter(|(_, record)| record.job == job)
+            .map(|(&sequence, record)| {
+                (HistoryCursor { started_at: record.started_at, sequence }, trace(record))
+            })
+            .filter(|(cursor, _)| after.is_none_or(|after| place(cursor) < place(&after)))
+            .collect();
+        found.sort_by_key(|(cursor, _)| std::cmp::Reverse(place(cursor)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
+        let state = self.state();
+        let due = state.agenda.iter().take_while(|(due_at, _)| *due_at <= ask.until);
+        let free = due.filter(|(_, job)| !state.claims.claimed(*job)).take(ask.limit);
+        let crowded = |job| state.job_by_id(job).is_some_and(|job| ask.crowded.contains(&target_of(job)));
+        Ok(free.map(|&(due_at, job)| Unclaimed { due: Due { job, due_at }, crowded: crowded(job) }).collect())
+    }
+
+    async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
+        Ok(self.state().claims.held().collect())
+    }
+}
+
+impl State {
+    fn evidence(&self, job: &Job, record_limit: usize) -> Evidence {
+        let standing = Standing {
+            state: job.state,
+            generation: job.generation,
+            put_at: job.put_at,
+            counters: job.counters,
+            entry: job.progress.entry,
+            revision: job.revision,
+        };
+        let capped = self.capped.get(&job.id) == Some(&job.generation);
+        let collection = self.collections.get(&job.key.collection);
+        Evidence {
+            job: job.id,
+            key: Some(job.key.clone()),
+            defined: true,
+            collection_enabled: collection.map(punctual_model::Collection::enabled),
+            standing: Some(standing),
+            unreadable: None,
+            claimed: self.claims.claimed(job.id),
+            history: if standing.has_whole_history(self.pruned_before, capped) {
+                self.history_evidence(job, record_limit)
+            } else {
+                HistoryEvidence::LetGo
+            },
+        }
+    }
+
+    fn history_evidence(&self, job: &Job, record_limit: usize) -> HistoryEvidence {
+        let mut tally = Tally::default();
+        let records = self.records.values().filter(|record| record.job == job.id);
+        for (count, record) in records.enumerate() {
+            if count == record_limit {
+                return HistoryEvidence::Long;
+            }
+            if record.generation == job.generation {
+                tally.add(trace(record));
+            }
+        }
+        HistoryEvidence::Whole(tally)
+    }
+
+    /// Notes jobs some of whose records of their generation go.
+    pub(super) fn note_capped(&mut self, sequences: &[i64]) {
+        let jobs: HashSet<JobId> =
+            sequences.iter().filter_map(|sequence| Some(self.records.get(sequence)?.job)).collect();
+        for id in jobs {
+            let generation = self.job_by_id(id).map(|job| job.generation);
+            self.capped.extend(generation.map(|generation| (id, generation)));
+        }
+    }
+}
+
+fn trace(record: &Record) -> Trace {
+    let Record { generation, ordinal, step, status, .. } = *record;
+    Trace { generation, ordinal, step, status }
+}

@@ -1,0 +1,100 @@
+//! What a store has, for whoever checks that it is sound: facts, without judging them.
+//!
+//! Everything is read, in bounded pieces; nothing here waits for a writer or holds one up. What is
+//! judged, and how, stands in `punctual_model::inspect`.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use punctual_model::JobId;
+use punctual_model::inspect::{Due, Evidence, Trace};
+
+use crate::{Fence, HistoryCursor, Trouble};
+
+/// Says what is there. Each method reads one snapshot.
+#[async_trait]
+pub trait Survey: Send + Sync {
+    /// How far the store reaches.
+    async fn extent(&self) -> Result<Extent, Trouble>;
+
+    /// What there is of each job behind one, by id. A page ends where it has `job_limit` jobs or has read
+    /// `record_limit` records; a job that has more records than that by itself is alone at the end of its
+    /// page, and its history is [`Long`](punctual_model::inspect::HistoryEvidence::Long). Empty at the end.
+    ///
+    /// A job that has lost a part is there as well, and one that can't be read keeps no other from being
+    /// told.
+    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
+
+    /// What counts of the records of a job, newest start first, those behind one; at most `limit`.
+    async fn traces(
+        &self,
+        job: JobId,
+        after: Option<HistoryCursor>,
+        limit: usize,
+    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble>;
+
+    /// Entries due at or before an instant that nobody has claimed, earliest first; at most `limit`.
+    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
+
+    /// All claims that are held. There are not more than whoever claims has slots.
+    async fn held(&self) -> Result<Vec<HeldClaim>, Trouble>;
+}
+
+/// How far a store reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The version of its schema.
+    pub schema_version: u32,
+    /// The highest id that was given to a job.
+    pub last_job: JobId,
+}
+
+/// Which jobs to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct SurveyAsk {
+    /// Those behind this one; all if none.
+    pub after: Option<JobId>,
+    /// At most so many jobs.
+    pub job_limit: usize,
+    /// At most so many records in all.
+    pub record_limit: usize,
+}
+
+impl SurveyAsk {
+    /// One job, if it is there: it is the first of the page or not on it.
+    pub fn one(job: JobId, record_limit: usize) -> Self {
+        Self { after: Some(JobId(job.0.saturating_sub(1))), job_limit: 1, record_limit }
+    }
+}
+
+/// Which entries to look at.
+#[derive(Clone, Debug)]
+pub struct UnclaimedAsk {
+    /// Due at or before this instant.
+    pub until: Timestamp,
+    /// At most so many.
+    pub limit: usize,
+    /// Targets that have all the slots they may have; see [`target_of`](crate::target_of).
+    pub crowded: HashSet<String>,
+}
+
+/// An entry that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unclaimed {
+    /// Whose, and since when.
+    pub due: Due,
+    /// Whether its target was among the crowded ones.
+    pub crowded: bool,
+}
+
+/// A claim that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldClaim {
+    /// The claim.
+    pub fence: Fence,
+    /// Of which job.
+    pub job: JobId,
+    /// Whether it is in flight.
+    pub begun: bool,
+}
