@@ -1,7 +1,7 @@
 """Peers for the tests. Azurite and RabbitMQ come from scripts/test-queues, the rest is started here."""
 
 import os
-import subprocess
+import pathlib
 
 import pytest
 
@@ -28,20 +28,15 @@ def rabbitmq():
 
 
 @pytest.fixture(scope="session")
-def certificate(tmp_path_factory):
+def rabbitmq_tls():
+    """The same over TLS."""
+    return endpoint("PUNCTUAL_TEST_RABBITMQ_TLS")
+
+
+@pytest.fixture(scope="session")
+def certificate():
     """A directory with ca.pem, and cert.pem and key.pem for localhost."""
-    directory = tmp_path_factory.mktemp("certificate")
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True)
-
-    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    openssl("req", "-x509", *new_key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=tests", "-days", "2")
-    openssl("req", *new_key, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=localhost")
-    (directory / "extensions").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-out", "cert.pem", "-days", "2", "-extfile", "extensions")
-    return directory
+    return pathlib.Path(endpoint("PUNCTUAL_TEST_CERTIFICATE"))
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# Runs a RabbitMQ with AMQP 1.0 in the foreground, in a directory of its own, beside any other one.
+# Runs a RabbitMQ with AMQP 1.0 in the foreground, in a directory of its own, beside any other one. On the
+# second port it speaks TLS, with the certificate that certificate.sh has put into a directory.
 #
-#   rabbitmq.sh DIR PORT DISTRIBUTION_PORT EPMD_PORT
+#   rabbitmq.sh DIR PORT TLS_PORT DISTRIBUTION_PORT EPMD_PORT CERTIFICATE_DIR
 set -euo pipefail
-dir=$1 port=$2 distribution=$3 epmd=$4
+dir=$1 port=$2 tls=$3 distribution=$4 epmd=$5 certificate=$6
 
 mkdir --parents "$dir/home" "$dir/data" "$dir/log"
 echo '[rabbitmq_amqp1_0].' > "$dir/plugins"
 cat > "$dir/rabbitmq.conf" <<CONFIG
 listeners.tcp.default = 127.0.0.1:$port
+listeners.ssl.default = 127.0.0.1:$tls
+ssl_options.cacertfile = $certificate/ca.pem
+ssl_options.certfile = $certificate/cert.pem
+ssl_options.keyfile = $certificate/key.pem
+ssl_options.verify = verify_none
+ssl_options.fail_if_no_peer_cert = false
 log.console = false
 log.file.level = warning
 CONFIG

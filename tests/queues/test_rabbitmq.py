@@ -74,3 +74,24 @@ def test_a_wrong_password_is_told(punctual):
     [record] = punctual.run(to_queue("queue", key_name="guest", key="wrong password"))
     assert record["status"] == "failed"
     assert record["message"].endswith("UnauthorizedAccess The broker did not accept the shared access key")
+
+
+def test_over_tls_with_the_authority_of_the_settings(tmp_path, rabbitmq_tls, connection, certificate):
+    server = Punctual(tmp_path, service_bus_amqp_endpoint=rabbitmq_tls, service_bus_sasl="plain",
+                      ca_file=certificate / "ca.pem")
+    try:
+        queue = f"queue-{uuid.uuid4().hex[:8]}"
+        [record] = server.run(as_guest(to_queue, queue, message="over TLS"))
+        assert record["message"] == f"ServiceBusQueue Action - Message sent: queue '{queue}' namespace 'shop'."
+        assert bytes(receive(connection.create_receiver(f"/queue/{queue}")).body).decode() == "over TLS"
+    finally:
+        server.stop()
+
+
+def test_a_broker_that_is_not_trusted_gets_nothing(tmp_path, rabbitmq_tls):
+    server = Punctual(tmp_path, service_bus_amqp_endpoint=rabbitmq_tls, service_bus_sasl="plain")
+    try:
+        [record] = server.run(as_guest(to_queue, "queue"))
+        assert record["status"] == "failed" and " TrustFailure " in record["message"]
+    finally:
+        server.stop()

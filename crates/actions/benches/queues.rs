@@ -8,6 +8,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -74,7 +75,11 @@ fn main() {
             None => println!("SKIPPED: PUNCTUAL_TEST_AZURITE names no queue endpoint"),
         }
         match std::env::var_os("PUNCTUAL_TEST_RABBITMQ") {
-            Some(endpoint) => note("RabbitMQ", rabbitmq(&endpoint.into_string().unwrap()).await),
+            Some(endpoint) => {
+                let endpoint = endpoint.into_string().unwrap();
+                note("RabbitMQ", rabbitmq(&endpoint).await);
+                many_queues(&endpoint).await;
+            }
             None => println!("SKIPPED: PUNCTUAL_TEST_RABBITMQ names no endpoint"),
         }
         if let Some((peer, rate)) = slowest {
@@ -205,25 +210,7 @@ async fn rabbitmq(endpoint: &str) -> f64 {
         .unwrap();
     let mut session = Session::begin(&mut connection).await.unwrap();
     let mut sender = Sender::attach(&mut session, "bench", queue.as_str()).await.unwrap();
-    let settings = Settings {
-        service_bus_amqp_endpoint: endpoint.to_owned(),
-        service_bus_sasl: Sasl::Plain,
-        ..Settings::default()
-    };
-    let message = ServiceBusMessage {
-        entity: queue,
-        namespace: "bench".into(),
-        transport: Some(Transport::Amqp),
-        authentication: Some(ServiceBusAuthentication {
-            shared_access_key: Some(true),
-            sas_key_name: Some("guest".into()),
-            sas_key: Some(Secret::new("guest")),
-        }),
-        message: TEXT.into(),
-        brokered: None,
-        custom: vec![],
-    };
-    let (actions, firing) = prepare(settings, ActionKind::ServiceBusQueue(message));
+    let (actions, firing) = prepare(by_password(endpoint), to_queue(queue));
     let (mut bare_rates, mut fire_rates) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let started_at = now();
@@ -249,6 +236,69 @@ async fn rabbitmq(endpoint: &str) -> f64 {
         }
     }
     told("RabbitMQ", bare_rates, fire_rates)
+}
+
+/// Messages to many queues of one broker: over the connections that they share, and over one for each.
+async fn many_queues(endpoint: &str) {
+    const MESSAGES: usize = 10_000;
+    for queues in [1, 8, 64] {
+        let name = |number| format!("bench-{}-{queues}-{number}", std::process::id());
+        // Nothing is shared between two of these.
+        let apart: Vec<_> =
+            (0..queues).map(|number| prepare(by_password(endpoint), to_queue(name(number)))).collect();
+        let shared = apart.iter().map(|(_, firing)| (Arc::clone(&apart[0].0), Arc::clone(firing))).collect();
+        let (apart, shared): (Arc<[_]>, Arc<[_]>) = (apart.into(), shared);
+        let (mut apart_rates, mut shared_rates) = (Vec::new(), Vec::new());
+        for round in 0..=ROUNDS {
+            let shared_rate = fired_in_turn(MESSAGES, &shared).await;
+            let apart_rate = fired_in_turn(MESSAGES, &apart).await;
+            if round > 0 {
+                shared_rates.push(shared_rate);
+                apart_rates.push(apart_rate);
+            }
+        }
+        println!(
+            "RabbitMQ  {:>6.0} messages/s into {queues} queues over shared connections, {:>6.0} over one each",
+            median(shared_rates),
+            median(apart_rates)
+        );
+    }
+}
+
+async fn fired_in_turn(messages: usize, prepared: &Arc<[(Arc<Actions>, Arc<Firing>)]>) -> f64 {
+    let (prepared, next) = (Arc::clone(prepared), Arc::new(AtomicUsize::new(0)));
+    rate(messages, move || {
+        let (actions, firing) = prepared[next.fetch_add(1, Ordering::Relaxed) % prepared.len()].clone();
+        async move {
+            let outcome = actions.fire(&firing).await;
+            assert!(outcome.succeeded, "{}", outcome.message);
+        }
+    })
+    .await
+}
+
+fn by_password(endpoint: &str) -> Settings {
+    Settings {
+        service_bus_amqp_endpoint: endpoint.to_owned(),
+        service_bus_sasl: Sasl::Plain,
+        ..Settings::default()
+    }
+}
+
+fn to_queue(queue: String) -> ActionKind {
+    ActionKind::ServiceBusQueue(ServiceBusMessage {
+        entity: queue,
+        namespace: "bench".into(),
+        transport: Some(Transport::Amqp),
+        authentication: Some(ServiceBusAuthentication {
+            shared_access_key: Some(true),
+            sas_key_name: Some("guest".into()),
+            sas_key: Some(Secret::new("guest")),
+        }),
+        message: TEXT.into(),
+        brokered: None,
+        custom: vec![],
+    })
 }
 
 async fn fired(messages: usize, actions: &Arc<Actions>, firing: &Arc<Firing>) -> f64 {

@@ -15,6 +15,7 @@ mod rest;
 mod tether;
 mod token;
 mod trouble;
+mod trunk;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-// The AMQP side: `$cbs` takes tokens, links need one for their entity, and some entities misbehave.
+// The AMQP side: `$cbs` takes tokens, links need one for their entity, and some entities misbehave. Whoever
+// comes with a key's name and the key by SASL PLAIN needs no tokens.
 //
 // The name of an entity says what it does with a message: `never-settles`, `drops` (takes it and hangs up),
 // `rejects`, `releases`, `settles-without-state`, `no-credit`, `detaches` (closes the link after the
-// message). Every other one accepts.
+// message), `ends-session` (ends the session instead of opening a link). Every other one accepts.
 'use strict';
 
 const rhea = require('rhea');
@@ -14,6 +15,8 @@ const entityOf = (address) => (address ?? '').replace(/^amqps?:\/\/[^/]*\//, '')
 function listen(broker, options) {
     const container = rhea.create_container({ id: 'double' });
     container.sasl_server_mechanisms.enable_anonymous();
+    container.sasl_server_mechanisms.enable_plain((name, key) => broker.keys[name] === key);
+    const known = (connection) => broker.keys[connection.sasl_transport?.username] !== undefined;
     const grants = (connection) => (connection.grants ??= new Map());
 
     container.on('connection_open', ({ connection }) => {
@@ -45,16 +48,16 @@ function listen(broker, options) {
         }, 50);
     };
 
-    const admit = (link, entity, known) => {
+    const admit = (link, entity, there) => {
         link.entity = entity;
-        const until = [...grants(link.connection)].find(([path, until]) => (
+        const until = known(link.connection) || [...grants(link.connection)].find(([path, until]) => (
             until > Date.now() && (entity === path || entity.startsWith(`${path}/`))));
         if (!until) {
             link.close({
                 condition: 'amqp:unauthorized-access',
                 description: `Unauthorized access. 'Send' claim(s) are required to perform this operation. Resource: '${entity}'.`,
             });
-        } else if (!known) {
+        } else if (!there) {
             link.close({
                 condition: 'amqp:not-found',
                 description: `The messaging entity '${entity}' could not be found.`,
@@ -76,6 +79,9 @@ function listen(broker, options) {
         echo(receiver);
         const entity = entityOf(receiver.target?.address);
         if (entity === '$cbs') return void receiver.add_credit(100);
+        if (entity === 'ends-session') {
+            return void receiver.session.close({ condition: 'amqp:precondition-failed', description: 'Not this one.' });
+        }
         if (!admit(receiver, entity, broker.takes(entity))) return;
         if (entity !== 'no-credit') receiver.add_credit(1000);
     });
@@ -145,6 +151,7 @@ function listen(broker, options) {
         // Taken and settled by hand.
         receiver_options: { autoaccept: false, autosettle: true, credit_window: 0 },
         sender_options: { autosettle: false },
+        require_sasl: true,
         non_fatal_errors: ['ECONNRESET', 'EPIPE'],
     });
 }

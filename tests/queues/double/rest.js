@@ -23,7 +23,8 @@ function listen(broker, options) {
     };
     const serve = (request, response) => {
         if (request.url === '/counts') {
-            const waiting = Object.fromEntries([...broker.stores].map(([name, store]) => [name, store.messages.length]));
+            const full = [...broker.stores].filter(([, store]) => store.messages.length > 0);
+            const waiting = Object.fromEntries(full.map(([name, store]) => [name, store.messages.length]));
             return void response.end(JSON.stringify({ ...broker.counts, waiting }));
         }
         const chunks = [];

@@ -1,4 +1,5 @@
-//! Messages over AMQP 1.0: links are kept, one for each entity and key, and replaced when they break.
+//! Messages over AMQP 1.0: links are kept, one for each entity and key, and replaced when they break. Those
+//! of one namespace and key share connections.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,15 +8,16 @@ use punctual_model::{Firing, ServiceBusMessage};
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
-use super::link::{Line, NotSent, Request};
-use super::open::{Opener, Route};
+use super::link::{Apart, Line, Request, Route};
+use super::open::{Opener, Party};
 use super::parcel::{Parcel, pack};
 use super::trouble::Trouble;
+use super::trunk::{Setback, Trunks};
 use super::{Credentials, Entity, ServiceBus};
 use crate::failure::Failure;
 use crate::shelf::Shelf;
 
-/// Links that are kept, each with a connection; the one unused for longest is closed for the next.
+/// Links that are kept; the one unused for longest is closed for the next.
 const LINKS_MAX: usize = 512;
 
 /// How many links a message is offered to, if each of them turns out to be stale before it is sent.
@@ -23,27 +25,29 @@ const OFFERS_MAX: usize = 3;
 
 /// All links.
 pub(super) struct Links {
-    opener: Arc<Opener>,
+    trunks: Arc<Trunks>,
     idle_timeout: Duration,
     slots: Shelf<[u8; 32], Slot>,
 }
 
 impl Links {
     pub(super) fn new(opener: Opener, idle_timeout: Duration) -> Self {
-        Self { opener: Arc::new(opener), idle_timeout, slots: Shelf::new(LINKS_MAX) }
+        Self { trunks: Arc::new(Trunks::new(opener)), idle_timeout, slots: Shelf::new(LINKS_MAX) }
     }
 
     /// Sends a message and waits for what the broker makes of it.
     async fn send(
         &self,
-        key: [u8; 32],
         route: impl Fn() -> Route,
+        key: [u8; 32],
         parcel: Parcel,
         trouble: &Trouble,
     ) -> Result<(), Failure> {
         let slot = self.slots.get_or_make(key, Slot::default);
         for _ in 0..OFFERS_MAX {
-            let line = slot.line(|| Line::start(Arc::clone(&self.opener), route(), self.idle_timeout));
+            let line = slot.line(|| {
+                Line::start(Arc::clone(&self.trunks), route(), slot.apart.clone(), self.idle_timeout)
+            });
             // Whoever gives up on a link that does not answer leaves it to those who are on it already.
             let mut suspicion = Suspicion { slot: &slot, line: &line, cleared: false };
             let (answer, answered) = oneshot::channel();
@@ -56,11 +60,11 @@ impl Links {
                     suspicion.cleared = true;
                     return trouble.of_outcome(&outcome);
                 }
-                Ok(Err(NotSent::Failed(failure))) => {
+                Ok(Err(Setback::Failed(failure))) => {
                     suspicion.cleared = !line.requests.is_closed();
                     return Err(failure);
                 }
-                Ok(Err(NotSent::Stale)) | Err(_) => {}
+                Ok(Err(Setback::Stale)) | Err(_) => {}
             }
         }
         Err(Failure::new("MessagingCommunication", "The broker closes every link before a message is sent"))
@@ -69,11 +73,14 @@ impl Links {
 
 /// The link of one entity and key.
 #[derive(Default)]
-struct Slot(Mutex<Option<Line>>);
+struct Slot {
+    line: Mutex<Option<Line>>,
+    apart: Apart,
+}
 
 impl Slot {
     fn line(&self, start: impl FnOnce() -> Line) -> Line {
-        let mut line = self.0.lock().expect("nothing panics while it holds this lock");
+        let mut line = self.line.lock().expect("nothing panics while it holds this lock");
         match &*line {
             Some(line) if !line.requests.is_closed() => line.clone(),
             _ => line.insert(start()).clone(),
@@ -81,7 +88,7 @@ impl Slot {
     }
 
     fn retire(&self, retired: &Line) {
-        let mut line = self.0.lock().expect("nothing panics while it holds this lock");
+        let mut line = self.line.lock().expect("nothing panics while it holds this lock");
         if line.as_ref().is_some_and(|line| line.requests.same_channel(&retired.requests)) {
             *line = None;
         }
@@ -116,21 +123,33 @@ pub(super) async fn send(
         Entity::Queue => bus.queue_address.of(&message.entity),
         Entity::Topic => bus.topic_address.of(&message.entity),
     };
-    let mut hash = Sha256::new();
     let scheme = if host.secure { "amqps" } else { "amqp" };
     let port = host.port.to_string();
-    for part in [scheme, &host.name, &port, &address, credentials.key_name, credentials.key.expose()] {
+    // Two keys never share: a token of one must not stand in for the other's.
+    let party = [scheme, &host.name, &port, credentials.key_name, credentials.key.expose()];
+    let shared_key = hash(party.into_iter());
+    let own_key = hash(party.into_iter().chain([address.as_str()]));
+    let route = || Route {
+        party: Party {
+            host: host.clone(),
+            key_name: credentials.key_name.to_owned(),
+            key: credentials.key.clone(),
+        },
+        entity: message.entity.clone(),
+        address: address.clone(),
+        shared_key,
+        own_key,
+        tag: firing.client_request_id.clone(),
+    };
+    let trouble = Trouble::new(credentials.key.expose());
+    bus.links.send(route, own_key, parcel, &trouble).await
+}
+
+fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
         hash.update(part.len().to_be_bytes());
         hash.update(part);
     }
-    let route = || Route {
-        host: host.clone(),
-        entity: message.entity.clone(),
-        address: address.clone(),
-        key_name: credentials.key_name.to_owned(),
-        key: credentials.key.clone(),
-        container: format!("punctual-{}", firing.client_request_id),
-    };
-    let trouble = Trouble::new(credentials.key.expose());
-    bus.links.send(hash.finalize().into(), route, parcel, &trouble).await
+    hash.finalize().into()
 }

@@ -1,4 +1,4 @@
-//! Opening a link to an entity: dial, TLS, SASL, session, token, link.
+//! Opening a connection to a broker: dial, TLS, SASL, and where there are tokens the node that takes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,7 @@ use std::time::Duration;
 use fe2o3_amqp::connection::ConnectionHandle;
 use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
-use fe2o3_amqp::{Connection, Sender, Session};
-use fe2o3_amqp_types::definitions::SenderSettleMode;
+use fe2o3_amqp::{Connection, Session};
 use punctual_model::{Clock, Secret};
 use rustls::pki_types::ServerName;
 use tokio::time::Instant;
@@ -31,9 +30,9 @@ const FRAME_BYTES_MAX: u32 = 64 * 1024;
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// How long a good-bye may take before the connection is cut.
-const GOOD_BYE: Duration = Duration::from_secs(2);
+pub(super) const GOOD_BYE: Duration = Duration::from_secs(2);
 
-/// Opens links.
+/// Opens connections.
 pub(super) struct Opener {
     pub(super) dialer: Arc<Dialer>,
     pub(super) tls: TlsConnector,
@@ -42,28 +41,26 @@ pub(super) struct Opener {
     pub(super) token_lifetime: Duration,
 }
 
-/// Where a link leads, and as whom.
-pub(super) struct Route {
+/// Where a connection leads, and as whom.
+#[derive(Clone)]
+pub(super) struct Party {
     pub(super) host: Host,
-    /// The entity as the token has it.
-    pub(super) entity: String,
-    /// The entity as the link has it.
-    pub(super) address: String,
     pub(super) key_name: String,
     pub(super) key: Secret,
-    /// Unlike any other connection's.
-    pub(super) container: String,
 }
 
-/// A link with what it needs to live. The order is that in which things are let go: the leash last.
-pub(super) struct OpenLink {
-    pub(super) sender: Sender,
-    cbs: Option<Cbs>,
-    _session: SessionHandle<()>,
+/// A connection with what it needs to live. The order is that in which things are let go: the leash last.
+pub(super) struct OpenConnection {
+    /// None where tokens are not wanted.
+    pub(super) tokens: Option<Tokens>,
     pub(super) connection: ConnectionHandle<()>,
-    /// When the token should be renewed; never where there is none.
-    pub(super) renew_at: Option<Instant>,
     _leash: Leash,
+}
+
+/// The node that takes tokens, on a session that nothing else can end.
+pub(super) struct Tokens {
+    cbs: Cbs,
+    _session: SessionHandle<()>,
 }
 
 impl Opener {
@@ -72,20 +69,25 @@ impl Opener {
         self.dialer.timeout()
     }
 
-    pub(super) async fn open(&self, route: &Route, trouble: &Trouble) -> Result<OpenLink, Failure> {
-        let (stream, leash) = Tether::new(self.connect(&route.host).await?);
-        let bare = bare(&route.host.name);
+    /// `container` is unlike any other connection's.
+    pub(super) async fn open(
+        &self,
+        party: &Party,
+        container: &str,
+        trouble: &Trouble,
+    ) -> Result<OpenConnection, Failure> {
+        let (stream, leash) = Tether::new(self.connect(&party.host).await?);
         let profile = match self.sasl {
             // The token comes later.
             Sasl::Cbs => SaslProfile::Anonymous,
             Sasl::Plain => SaslProfile::Plain {
-                username: route.key_name.clone(),
-                password: route.key.expose().to_owned(),
+                username: party.key_name.clone(),
+                password: party.key.expose().to_owned(),
             },
         };
         let mut connection = Connection::builder()
-            .container_id(route.container.as_str())
-            .hostname(bare)
+            .container_id(container)
+            .hostname(bare(&party.host.name))
             .scheme("amqp")
             .max_frame_size(FRAME_BYTES_MAX)
             .idle_time_out(SILENCE_MAX.as_millis() as u32)
@@ -93,48 +95,17 @@ impl Opener {
             .open_with_stream(stream)
             .await
             .map_err(|error| trouble.of_open(&error))?;
-        let mut session = Session::begin(&mut connection).await.map_err(|error| trouble.of_begin(&error))?;
-        let (cbs, renew_at) = match self.sasl {
-            Sasl::Plain => (None, None),
+        let tokens = match self.sasl {
+            Sasl::Plain => None,
             Sasl::Cbs => {
-                let cbs = Cbs::attach(&mut session, &route.container).await;
-                let mut cbs = cbs.map_err(|error| trouble.of_cbs(&error))?;
-                let renew_at = self.put_token(&mut cbs, route, trouble).await?;
-                (Some(cbs), Some(renew_at))
+                let session = Session::begin(&mut connection).await;
+                let mut session = session.map_err(|error| trouble.of_begin(&error))?;
+                let cbs = Cbs::attach(&mut session, container).await;
+                let cbs = cbs.map_err(|error| trouble.of_cbs(&error))?;
+                Some(Tokens { cbs, _session: session })
             }
         };
-        let sender = Sender::builder()
-            .name(format!("{}-{}", route.container, route.address))
-            .target(route.address.as_str())
-            // Settled by the broker alone, so that its outcome is the truth.
-            .sender_settle_mode(SenderSettleMode::Unsettled)
-            .attach(&mut session)
-            .await
-            .map_err(|error| trouble.of_attach(&error))?;
-        Ok(OpenLink { sender, cbs, _session: session, connection, renew_at, _leash: leash })
-    }
-
-    /// Puts a new token in place of the one that is about to expire.
-    pub(super) async fn renew(
-        &self,
-        link: &mut OpenLink,
-        route: &Route,
-        trouble: &Trouble,
-    ) -> Result<(), Failure> {
-        if let Some(cbs) = &mut link.cbs {
-            link.renew_at = Some(self.put_token(cbs, route, trouble).await?);
-        }
-        Ok(())
-    }
-
-    /// Puts a token for the entity; says when the next one is due.
-    async fn put_token(&self, cbs: &mut Cbs, route: &Route, trouble: &Trouble) -> Result<Instant, Failure> {
-        let renew_at = Instant::now() + self.token_lifetime * 3 / 4;
-        let audience = format!("amqp://{}/{}", bare(&route.host.name), route.entity);
-        let credentials = Credentials { key_name: &route.key_name, key: &route.key };
-        let token = Token::sign(&audience, credentials, self.clock.now(), self.token_lifetime);
-        cbs.put(&audience, token).await.map_err(|error| trouble.of_token(&error))?;
-        Ok(renew_at)
+        Ok(OpenConnection { tokens, connection, _leash: leash })
     }
 
     async fn connect(&self, host: &Host) -> Result<Box<dyn Duplex>, Failure> {
@@ -151,17 +122,30 @@ impl Opener {
     }
 }
 
-impl OpenLink {
+impl Tokens {
+    /// Puts a token for an entity; says when the next one is due, well before this one expires.
+    pub(super) async fn put(
+        &mut self,
+        opener: &Opener,
+        party: &Party,
+        entity: &str,
+    ) -> Result<Instant, super::cbs::CbsError> {
+        let renew_at = Instant::now() + opener.token_lifetime * 3 / 4;
+        let audience = format!("amqp://{}/{entity}", bare(&party.host.name));
+        let credentials = Credentials { key_name: &party.key_name, key: &party.key };
+        let token = Token::sign(&audience, credentials, opener.clock.now(), opener.token_lifetime);
+        self.cbs.put(&audience, token).await?;
+        Ok(renew_at)
+    }
+}
+
+impl OpenConnection {
     /// Says good-bye, then cuts the connection whether that was heard or not. Errors are of no interest:
     /// some brokers hang up first.
     pub(super) async fn close(self) {
-        let Self { sender, cbs, _session, mut connection, renew_at: _, _leash } = self;
-        let _ = tokio::time::timeout(GOOD_BYE, async {
-            let _ = sender.close().await;
-            drop(cbs);
-            let _ = connection.close().await;
-        })
-        .await;
+        let Self { tokens, mut connection, _leash } = self;
+        drop(tokens);
+        let _ = tokio::time::timeout(GOOD_BYE, connection.close()).await;
     }
 }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use punctual_actions::{Egress, Settings};
+use punctual_actions::{Egress, Sasl, Settings};
 use tokio::time::{Instant, timeout};
 
-use crate::bus::{Double, KEY_NAME, note};
+use crate::bus::{Double, KEY_NAME, OTHER, Relay, note};
 use crate::world::{assert_failed, assert_succeeded, build};
 
 const FAILED: &str = "ServiceBusQueue Action - Failed: queue";
@@ -27,64 +27,167 @@ async fn the_brokers_acceptance_is_success() {
 }
 
 #[tokio::test]
-async fn messages_to_one_entity_share_a_connection_and_a_token() {
+async fn the_entities_of_a_namespace_share_a_connection() {
+    let Some(double) = Double::start().await else { return };
+    for (sasl, tokens) in [(Sasl::Cbs, 3), (Sasl::Plain, 0)] {
+        let before = double.counts().await;
+        let actions = build(Settings { service_bus_sasl: sasl, ..double.settings() }).unwrap();
+        let outcomes = join_all((0..600).map(|index| {
+            let entity = ["orders", "invoices", "news"][index % 3];
+            let firing = if entity == "news" { note(entity).for_topic() } else { note(entity).for_queue() };
+            let actions = &actions;
+            async move { actions.fire(&firing).await }
+        }));
+        outcomes.await.iter().for_each(assert_succeeded);
+        let counts = double.counts().await;
+        let grown = |name: &str| counts[name].as_u64().unwrap() - before[name].as_u64().unwrap();
+        assert_eq!((grown("connections"), grown("tokens"), grown("transfers")), (1, tokens, 600), "{sasl:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_has_so_many_links_and_then_there_is_another() {
     let Some(double) = Double::start().await else { return };
     let actions = double.actions();
-    let outcomes = join_all((0..500).map(|_| note("orders").fire(&actions))).await;
-    outcomes.iter().for_each(assert_succeeded);
+    let queues: Vec<String> = (0..100).map(|number| format!("q{number}")).collect();
+    for _ in 0..2 {
+        let outcomes = join_all(queues.iter().map(|queue| note(queue).fire(&actions))).await;
+        outcomes.iter().for_each(assert_succeeded);
+    }
     let counts = double.counts().await;
-    assert_eq!((&counts["connections"], &counts["tokens"]), (&1.into(), &1.into()));
-    assert_eq!(counts["waiting"]["orders"], 500);
+    assert_eq!((&counts["connections"], &counts["tokens"]), (&4.into(), &100.into()));
+    assert!(queues.iter().all(|queue| counts["waiting"][queue] == 2));
+}
+
+#[tokio::test]
+async fn keys_share_nothing() {
+    let Some(double) = Double::start().await else { return };
+    for sasl in [Sasl::Cbs, Sasl::Plain] {
+        let before = double.counts().await["connections"].as_u64().unwrap();
+        let actions = build(Settings { service_bus_sasl: sasl, ..double.settings() }).unwrap();
+        assert_succeeded(&note("orders").fire(&actions).await);
+        assert_succeeded(&note("orders").key(OTHER[0], OTHER[1]).fire(&actions).await);
+        let outcome = note("orders").key(OTHER[0], "wrongwrong").fire(&actions).await;
+        assert!(outcome.message.contains(" UnauthorizedAccess "), "{}", outcome.message);
+        assert_succeeded(&note("orders").fire(&actions).await);
+        // Who does not show a token gets as far as a connection.
+        let expected = before + if sasl == Sasl::Cbs { 3 } else { 2 };
+        assert_eq!(double.counts().await["connections"], expected, "{sasl:?}");
+    }
 }
 
 #[tokio::test]
 async fn what_is_not_accepted_is_not_sent() {
     let Some(double) = Double::start().await else { return };
-    let actions = double.impatient();
-    let check = async |queue: &str, reason: &str| {
-        let outcome = note(queue).fire(&actions).await;
-        assert_failed(&outcome, &format!("{FAILED} '{queue}' namespace 'shop' {reason}"));
-    };
-    check("rejects", "QuotaExceeded The broker says amqp:resource-limit-exceeded: The queue is full.").await;
-    check("releases", "MessagingException The broker gave the message back as one that it could not take")
+    for sasl in [Sasl::Cbs, Sasl::Plain] {
+        let actions = build(Settings { service_bus_sasl: sasl, ..double.impatience() }).unwrap();
+        let check = async |queue: &str, reason: &str| {
+            let outcome = note(queue).fire(&actions).await;
+            assert_failed(&outcome, &format!("{FAILED} '{queue}' namespace 'shop' {reason}"));
+        };
+        check("rejects", "QuotaExceeded The broker says amqp:resource-limit-exceeded: The queue is full.")
+            .await;
+        check(
+            "releases",
+            "MessagingException The broker gave the message back as one that it could not take",
+        )
         .await;
-    check("settles-without-state", "MessagingException The broker settled the message without accepting it")
+        check(
+            "settles-without-state",
+            "MessagingException The broker settled the message without accepting it",
+        )
         .await;
-    check("never-settles", "Timeout The operation has timed out").await;
-    check("no-credit", "Timeout The operation has timed out").await;
-    check("drops", "MessagingCommunication The connection was lost before the broker answered").await;
-    check("detaches", "ServerBusy The broker says com.microsoft:server-busy: Come back later.").await;
-    check(
-        "nowhere",
-        "MessagingEntityNotFound The broker says amqp:not-found: The messaging entity 'nowhere' could not be found.",
-    )
-    .await;
+        check("never-settles", "Timeout The operation has timed out").await;
+        check("no-credit", "Timeout The operation has timed out").await;
+        check("drops", "MessagingCommunication The connection was lost before the broker answered").await;
+        check("detaches", "ServerBusy The broker says com.microsoft:server-busy: Come back later.").await;
+        check("ends-session", "MessagingException The broker says amqp:precondition-failed: Not this one.")
+            .await;
+        check(
+            "nowhere",
+            "MessagingEntityNotFound The broker says amqp:not-found: The messaging entity 'nowhere' could not be found.",
+        )
+        .await;
+    }
 }
 
 #[tokio::test]
 async fn a_wrong_key_is_told_and_not_shown() {
     let Some(double) = Double::start().await else { return };
-    let actions = double.actions();
     let expected = format!(
         "{FAILED} 'orders' namespace 'shop' UnauthorizedAccess The broker did not accept the shared access key"
     );
-    assert_failed(&note("orders").key(KEY_NAME, "wrongwrong").fire(&actions).await, &expected);
-    assert_failed(&note("orders").key("nobody", "wrongwrong").fire(&actions).await, &expected);
-    assert_succeeded(&note("orders").fire(&actions).await);
+    for sasl in [Sasl::Cbs, Sasl::Plain] {
+        let actions = build(Settings { service_bus_sasl: sasl, ..double.settings() }).unwrap();
+        assert_failed(&note("orders").key(KEY_NAME, "wrongwrong").fire(&actions).await, &expected);
+        assert_failed(&note("orders").key("nobody", "wrongwrong").fire(&actions).await, &expected);
+        assert_succeeded(&note("orders").fire(&actions).await);
+    }
 }
 
 #[tokio::test]
-async fn one_messages_failure_takes_no_other_with_it() {
+async fn one_entitys_failure_takes_no_other_with_it() {
     let Some(double) = Double::start().await else { return };
-    let actions = double.impatient();
-    let queues = ["orders", "never-settles", "rejects", "orders", "no-credit", "drops", "invoices"];
-    let outcomes = join_all((0..70).map(|index| note(queues[index % 7]).fire(&actions))).await;
-    for (index, outcome) in outcomes.iter().enumerate() {
-        let good = matches!(queues[index % 7], "orders" | "invoices");
-        assert_eq!(outcome.succeeded, good, "{}", outcome.message);
+    for (round, sasl) in [Sasl::Cbs, Sasl::Plain].into_iter().enumerate() {
+        let actions = build(Settings { service_bus_sasl: sasl, ..double.impatience() }).unwrap();
+        let queues = [
+            "orders",
+            "never-settles",
+            "rejects",
+            "no-credit",
+            "orders",
+            "detaches",
+            "nowhere",
+            "ends-session",
+            "releases",
+            "invoices",
+        ];
+        let outcomes = join_all((0..100).map(|index| note(queues[index % 10]).fire(&actions))).await;
+        for (index, outcome) in outcomes.iter().enumerate() {
+            let good = matches!(queues[index % 10], "orders" | "invoices");
+            assert_eq!(outcome.succeeded, good, "{sasl:?} {}", outcome.message);
+        }
+        let counts = double.counts().await;
+        assert_eq!(counts["connections"], round + 1, "none of this is the connection's fault");
+        let waiting = &counts["waiting"];
+        assert_eq!(
+            (&waiting["orders"], &waiting["invoices"]),
+            (&(20 * (round + 1)).into(), &(10 * (round + 1)).into())
+        );
     }
-    let waiting = &double.counts().await["waiting"];
-    assert_eq!((&waiting["orders"], &waiting["invoices"]), (&20.into(), &10.into()));
+}
+
+#[tokio::test]
+async fn an_entity_that_breaks_connections_is_kept_apart() {
+    let Some(double) = Double::start().await else { return };
+    let actions = double.actions();
+    assert_succeeded(&note("orders").fire(&actions).await);
+    assert!(!note("drops").fire(&actions).await.succeeded);
+    for round in 0..10 {
+        let outcomes =
+            join_all((0..60).map(|index| note(["orders", "drops", "invoices"][index % 3]).fire(&actions)));
+        for (index, outcome) in outcomes.await.iter().enumerate() {
+            assert_eq!(outcome.succeeded, index % 3 != 1, "{round}: {}", outcome.message);
+        }
+    }
+    assert_eq!(double.counts().await["waiting"]["orders"], 201);
+}
+
+#[tokio::test]
+async fn a_connection_that_fell_silent_is_replaced_within_an_attempt() {
+    let Some(double) = Double::start().await else { return };
+    let relay = Relay::to(double.amqp).await;
+    let endpoint = format!("amqp://127.0.0.1:{}", relay.port);
+    let settings = Settings { service_bus_amqp_endpoint: endpoint, ..double.impatience() };
+    let actions = build(settings).unwrap();
+    assert_succeeded(&note("orders").fire(&actions).await);
+    relay.freeze();
+    // Not answered any more, and nobody knows whether it will be.
+    let outcome = note("orders").fire(&actions).await;
+    assert!(outcome.message.ends_with(" Timeout The operation has timed out"), "{}", outcome.message);
+    assert_succeeded(&note("invoices").fire(&actions).await);
+    assert_succeeded(&note("orders").fire(&actions).await);
+    assert_eq!(double.counts().await["connections"], 2);
 }
 
 #[tokio::test]

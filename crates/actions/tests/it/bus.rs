@@ -11,12 +11,17 @@ use punctual_model::{
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 
 use crate::world::{build, firing, get, settings};
 
 pub(crate) const KEY_NAME: &str = "RootManageSharedAccessKey";
 pub(crate) const KEY: &str = "c2VjcmV0+/c2VjcmV0=";
+
+/// Another key that the double knows.
+pub(crate) const OTHER: [&str; 2] = ["Other", "b3RoZXI=b3RoZXI="];
 
 /// A message in the making.
 #[derive(Clone)]
@@ -122,8 +127,13 @@ impl Double {
             "no-credit",
             "detaches",
         ];
+        let many = (0..100).map(|number| format!("q{number}"));
+        let queues: Vec<String> = queues.map(str::to_owned).into_iter().chain(many).collect();
         let options = json!({
-            "amqp": port, "queues": queues, "topics": {"news": ["all", "some"]}, "keys": {KEY_NAME: KEY},
+            "amqp": port,
+            "queues": queues,
+            "topics": {"news": ["all", "some"]},
+            "keys": {KEY_NAME: KEY, OTHER[0]: OTHER[1]},
         });
         let mut command = Command::new("node");
         command.arg(script).arg(options.to_string()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -150,8 +160,12 @@ impl Double {
         Arc::new(build(self.settings()).unwrap())
     }
 
+    pub(crate) fn impatience(&self) -> Settings {
+        Settings { timeout: Duration::from_secs(1), ..self.settings() }
+    }
+
     pub(crate) fn impatient(&self) -> Arc<Actions> {
-        Arc::new(build(Settings { timeout: Duration::from_secs(1), ..self.settings() }).unwrap())
+        Arc::new(build(self.impatience()).unwrap())
     }
 
     /// What it has counted.
@@ -159,5 +173,41 @@ impl Double {
         let outcome =
             get(format!("http://127.0.0.1:{}/counts", self.rest)).fire(&crate::world::actions()).await;
         serde_json::from_str(outcome.message.split_once(" Body: ").unwrap().1).unwrap()
+    }
+}
+
+/// Passes connections on, until it is told to let those that are there hang: nothing arrives on them any
+/// more, and neither side is told.
+pub(crate) struct Relay {
+    pub(crate) port: u16,
+    frozen: watch::Sender<bool>,
+}
+
+impl Relay {
+    pub(crate) async fn to(port: u64) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (frozen, _) = watch::channel(false);
+        let relay = Self { port: listener.local_addr().unwrap().port(), frozen: frozen.clone() };
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut frozen = frozen.subscribe();
+                frozen.mark_unchanged();
+                tokio::spawn(async move {
+                    let mut far = TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap();
+                    let over = tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => true,
+                        _ = frozen.changed() => false,
+                    };
+                    if !over {
+                        std::future::pending::<()>().await;
+                    }
+                });
+            }
+        });
+        relay
+    }
+
+    pub(crate) fn freeze(&self) {
+        self.frozen.send_replace(true);
     }
 }
