@@ -9,7 +9,7 @@
 //! - [`hold`]: a claim from the agenda to its end.
 //! - [`judge`]: what a read shows, compared with the account.
 //! - [`observation`]: what it is told. A world tells it all of that as it happens; of a real process much is
-//!   found out later.
+//!   found out later, see [`evidence`](crate::evidence).
 
 mod account;
 mod hold;
@@ -26,7 +26,7 @@ use punctual_model::{Cause, Collection, CollectionKey, JobId, JobKey, JobSpec, S
 
 pub(crate) use self::account::Account;
 use self::hold::Hold;
-pub(crate) use self::observation::{Claimed, Settling, Shooting, Shown, Waiting};
+pub(crate) use self::observation::{Claimed, Settling, Shooting, Shown};
 
 /// The ledger, shared by whoever sees something.
 #[derive(Clone, Debug, Default)]
@@ -82,6 +82,9 @@ pub(crate) struct Shelf {
     pub(crate) job_count_max: u32,
 }
 
+/// What a tag stands for: a step of an occurrence of a job.
+type Tagged = (JobId, Cause, Timestamp, u8);
+
 /// What must be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
@@ -90,7 +93,8 @@ pub(crate) struct Ledger {
     used: BTreeSet<JobId>,
     shelves: BTreeMap<CollectionKey, Shelf>,
     holds: BTreeMap<u64, Hold>,
-    tags: HashMap<(JobId, Cause, Timestamp, u8), String>,
+    tags: HashMap<Tagged, String>,
+    tagged: HashMap<String, Tagged>,
     intent: Option<Intent>,
     unsteady: bool,
     sights: Sights,

@@ -11,6 +11,7 @@
 mod caller;
 mod clock;
 pub mod dice;
+pub mod evidence;
 mod gate;
 mod generate;
 mod ledger;

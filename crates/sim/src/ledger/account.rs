@@ -84,6 +84,32 @@ impl Account {
         account
     }
 
+    /// When it runs, by its definition.
+    pub(crate) fn timetable(&self) -> &Timetable {
+        &self.timetable
+    }
+
+    /// Whether a definition has another schedule.
+    pub(crate) fn retimed(&self, spec: &JobSpec) -> bool {
+        spec.start_at != self.spec.start_at || spec.recurrence != self.spec.recurrence
+    }
+
+    /// How many occurrences have an outcome.
+    pub(crate) fn outcome_count(&self) -> usize {
+        let skipped: u64 = self.skips.iter().map(|skip| skip.count).sum();
+        self.occurrences.len() + usize::try_from(skipped).unwrap_or(usize::MAX)
+    }
+
+    /// The scheduled occurrences that were started, and whether they succeeded.
+    pub(crate) fn outcomes(&self) -> BTreeMap<Timestamp, bool> {
+        let mut outcomes = BTreeMap::new();
+        let scheduled = self.occurrences.iter().filter(|((_, cause, _), _)| *cause == Cause::Schedule);
+        for ((_, _, at), occurrence) in scheduled {
+            *outcomes.entry(*at).or_default() |= occurrence.main == Main::Succeeded;
+        }
+        outcomes
+    }
+
     /// Whether the schedule is on.
     pub(crate) fn on(&self) -> bool {
         self.spec.enabled && self.shelf_on
@@ -119,7 +145,7 @@ impl Account {
         skips: &[Skip],
     ) -> Vec<String> {
         self.edits += 1;
-        let timing_changed = spec.start_at != self.spec.start_at || spec.recurrence != self.spec.recurrence;
+        let timing_changed = self.retimed(&spec);
         let (was_on, mut problems) = (self.spec.enabled, Vec::new());
         if was_on && (!spec.enabled || timing_changed) {
             problems = self.close_span(at, skips);
@@ -209,6 +235,11 @@ impl Account {
 
     /// How many runs were accepted and not started.
     pub(super) fn runs_waiting(&self) -> usize {
+        self.runs_accepted.saturating_sub(self.runs_started())
+    }
+
+    /// How many runs were started.
+    pub(super) fn runs_started(&self) -> usize {
         let mut started: Vec<Timestamp> = self
             .occurrences
             .keys()
@@ -217,7 +248,7 @@ impl Account {
             .collect();
         started.sort_unstable();
         started.dedup();
-        self.runs_accepted.saturating_sub(started.len())
+        started.len()
     }
 
     /// Whether a run of this instant was started.
@@ -287,6 +318,16 @@ impl Account {
         self.records.retain(|record| record.ended_at >= before);
         self.skips.retain(|skip| skip.decided_at >= before);
         count - self.records.len() - self.skips.len()
+    }
+
+    /// What is to come although everything had its time.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let name = &self.key.name;
+        let pending = self.pending.map(|entry| format!("{name}: {entry:?} never came"));
+        let runs = self.runs_waiting();
+        let waiting = (runs > 0).then(|| format!("{name}: {runs} runs were accepted and never made"));
+        let next = self.next().map(|next| format!("{name}: {next} never came"));
+        pending.into_iter().chain(waiting).chain(next).collect()
     }
 
     /// Occurrences that came due while the schedule was on, and have no outcome.

@@ -103,6 +103,11 @@ impl Ledger {
         }
     }
 
+    /// The generation and the entry of a claim.
+    pub(crate) fn claim_of(&self, fence: Fence) -> Option<(u32, Entry)> {
+        self.holds.get(&fence.0).map(|hold| (hold.generation, hold.entry))
+    }
+
     pub(crate) fn released(&mut self, fences: &[Fence]) {
         for fence in fences {
             self.holds.remove(&fence.0);
@@ -153,8 +158,9 @@ impl Ledger {
             (firing.nominal_at > entry.nominal_at, "a newer occurrence was taken"),
         ];
         kind.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
-        let first = self.tags.entry(tagged).or_insert_with(|| firing.tag.clone());
-        if *first != firing.tag || self.tags.iter().any(|(of, tag)| *tag == firing.tag && *of != tagged) {
+        let first = self.tags.entry(tagged).or_insert_with(|| firing.tag.clone()).clone();
+        let owner = *self.tagged.entry(firing.tag.clone()).or_insert(tagged);
+        if first != firing.tag || owner != tagged {
             self.problems
                 .push(format!("{name}: the execution tag {} is not that of its occurrence", firing.tag));
         }

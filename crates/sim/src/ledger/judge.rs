@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use punctual_model::{Cause, Collection, Job, JobId, JobKey, JobState, Record, RecordStatus, Skip};
 
-use super::{Account, Ledger, Shown, Waiting};
+use super::observation::Waiting;
+use super::{Account, Ledger, Shown};
 
 impl Ledger {
     /// Judges a collection with its jobs as the store shows them.

@@ -119,6 +119,9 @@ impl Account {
             if self.occurrences.insert(occurrence, begun).is_some() || twice {
                 problems.push(format!("{cause:?} {nominal_at} was started twice"));
             }
+            if cause == Cause::Run && self.runs_started() > self.runs_accepted {
+                problems.push(format!("a run was made at {nominal_at} that nobody asked for"));
+            }
             if cause == Cause::Schedule && of_now {
                 self.note_past(nominal_at);
             }

@@ -1,0 +1,457 @@
+//! Looks for an order of calls and attempts, and for instants of the calls, with which the ledger finds
+//! nothing wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{
+    Cause, Collection, CollectionState, Entry, JobId, Outcome, Record, RecordStatus, Skip, SkipReason,
+};
+use punctual_store::{Fence, Settled};
+
+use super::course::{Course, Step, Try};
+use super::{Ask, Evidence, JobEvidence, Noted, Sight, What};
+use crate::ledger::{Account, Claimed, Intent, Ledger, Settling, Shooting, Shown, Sights};
+
+/// The resolution of time.
+const TICK: SignedDuration = SignedDuration::from_nanos(100);
+/// As many steps are tried before a job is given up; a right course takes one try of each, and few more.
+const STEPS_MAX: usize = 400_000;
+/// The one job of a ledger, and the one node.
+const JOB: JobId = JobId(1);
+const NODE: usize = 0;
+
+/// A path that the ledger has nothing against.
+pub(super) struct Found {
+    pub(super) sights: Sights,
+    pub(super) outcome_count: usize,
+}
+
+/// How far a try has come.
+#[derive(Clone)]
+struct Path {
+    ledger: Ledger,
+    step: usize,
+    ask: usize,
+    /// What is shown as skipped and was not come to yet.
+    skipped: BTreeMap<Timestamp, SkipReason>,
+    /// The attempt that is in flight, with what was passed over for it.
+    flight: Option<(usize, Vec<Skip>)>,
+    /// When the last attempt ended.
+    ended_at: Option<Timestamp>,
+}
+
+/// What may come next.
+enum Move {
+    Step,
+    /// The call was carried out at an instant.
+    Ask(Timestamp),
+    /// It was not carried out.
+    Omit,
+}
+
+/// Tries until a path is found; else the problems of the try that came farthest.
+pub(super) fn find_path(
+    job: &JobEvidence,
+    evidence: &Evidence,
+    course: &Course,
+) -> Result<Found, Vec<String>> {
+    let search = Search { job, evidence, course };
+    let mut open = vec![search.begin()];
+    let mut farthest = (0, Vec::new());
+    for _ in 0..STEPS_MAX {
+        let Some(mut path) = open.pop() else { return Err(farthest.1) };
+        let moves = search.moves(&path);
+        let Some((last, others)) = moves.split_last() else {
+            search.finish(&mut path);
+            if path.ledger.problems().is_empty() {
+                let account = path.ledger.accounts.get(&JOB);
+                let outcome_count = account.map_or(0, Account::outcome_count);
+                return Ok(Found { sights: path.ledger.sights().clone(), outcome_count });
+            }
+            farthest = (usize::MAX, path.ledger.problems().to_vec());
+            continue;
+        };
+        let reached = path.step + path.ask;
+        let mut tried: Vec<Path> = others.iter().map(|next| search.gone(path.clone(), next)).collect();
+        tried.push(search.gone(path, last));
+        for next in tried.into_iter().rev() {
+            let problems = next.ledger.problems();
+            if problems.is_empty() {
+                open.push(next);
+            } else if reached >= farthest.0 {
+                farthest = (reached, problems.to_vec());
+            }
+        }
+    }
+    farthest.1.push(format!("{}: no order was found in {STEPS_MAX} steps", job.key.name));
+    Err(farthest.1)
+}
+
+struct Search<'a> {
+    job: &'a JobEvidence,
+    evidence: &'a Evidence,
+    course: &'a Course,
+}
+
+impl Search<'_> {
+    fn begin(&self) -> Path {
+        let mut ledger = Ledger::default();
+        let collection = Collection {
+            key: self.job.key.collection.clone(),
+            location: String::new(),
+            tags: Vec::new(),
+            sku: self.job.sku,
+            state: CollectionState::Enabled,
+            quota: None,
+            created_at: Timestamp::MIN,
+            revision: 0,
+        };
+        ledger.intend(Intent::Collection { at: Timestamp::MIN });
+        ledger.wrote_collection(&collection, &[]);
+        let skipped = self.job.skipped.iter().copied().collect();
+        Path { ledger, step: 0, ask: 0, skipped, flight: None, ended_at: None }
+    }
+
+    /// What may come next, the likeliest first.
+    fn moves(&self, path: &Path) -> Vec<Move> {
+        let (step, ask) = (self.course.steps.get(path.step), self.job.asks.get(path.ask));
+        match (step, ask) {
+            (None, None) => Vec::new(),
+            (Some(_), None) => vec![Move::Step],
+            (None, Some(ask)) => self.ask_moves(path, ask),
+            (Some(step), Some(ask)) => {
+                let (life, from, to) = self.extent(*step);
+                let slack = self.evidence.slack;
+                let ends = matches!(step, Step::End(_));
+                let step_first = life < ask.life || (life == ask.life && !ends && ask.to + slack >= from);
+                let ask_first = ask.life == life && ask.from <= to + slack;
+                let asks = if ask_first { self.ask_moves(path, ask) } else { Vec::new() };
+                let steps: Vec<Move> = step_first.then_some(Move::Step).into_iter().collect();
+                if from < ask.to {
+                    steps.into_iter().chain(asks).collect()
+                } else {
+                    asks.into_iter().chain(steps).collect()
+                }
+            }
+        }
+    }
+
+    /// When a step happened.
+    fn extent(&self, step: Step) -> (usize, Timestamp, Timestamp) {
+        match step {
+            Step::Begin(index) => {
+                let made = &self.course.tries[index];
+                (made.life, made.from, made.to)
+            }
+            Step::Settle(index) => {
+                let made = &self.course.tries[index];
+                let ended_at = made.record.as_ref().map_or(made.to, |record| record.ended_at);
+                (made.life, ended_at, ended_at)
+            }
+            Step::End(life) => (life, self.evidence.lives[life].to, self.evidence.lives[life].to),
+        }
+    }
+
+    fn ask_moves(&self, path: &Path, ask: &Ask) -> Vec<Move> {
+        let mut moves: Vec<Move> = match ask.what {
+            What::Look | What::Delete => vec![Move::Ask(ask.from)],
+            What::Run => {
+                let done = ask.answered || self.run_without_answer(ask.life);
+                return vec![if done { Move::Ask(ask.from) } else { Move::Omit }];
+            }
+            What::Put(_) | What::Patch(_) => self.instants(path, ask).into_iter().map(Move::Ask).collect(),
+        };
+        if !ask.answered {
+            moves.push(Move::Omit);
+        }
+        moves
+    }
+
+    /// Whether one run more was made than was answered, of those that were asked for in a life.
+    fn run_without_answer(&self, life: usize) -> bool {
+        let extent = self.evidence.lives[life];
+        let of_life = |made: &&Try| extent.from <= made.nominal_at && made.nominal_at <= extent.to;
+        let runs = self.course.tries.iter().filter(|made| made.cause == Cause::Run).filter(of_life);
+        let made: BTreeSet<Timestamp> = runs.map(|made| made.nominal_at).collect();
+        let of_life = |ask: &&Ask| ask.life == life && ask.what == What::Run && ask.answered;
+        made.len() > self.job.asks.iter().filter(of_life).count()
+    }
+
+    /// The instants of a call that make a difference: each occurrence that may have been before it or behind
+    /// it, and the one at which a job began that has no start of its own.
+    fn instants(&self, path: &Path, ask: &Ask) -> BTreeSet<Timestamp> {
+        // It was decided on what the last settlement left.
+        let first = path.ended_at.map_or(ask.from, |ended_at| ended_at.max(ask.from)).min(ask.to);
+        let mut instants = BTreeSet::from([first]);
+        let account = path.ledger.accounts.get(&JOB);
+        let mut due = account.and_then(|account| account.timetable().next_after(first - TICK));
+        while let Some(at) = due.filter(|at| *at <= ask.to) {
+            instants.insert(at + TICK);
+            due = account.and_then(|account| account.timetable().next_after(at));
+        }
+        if let What::Put(index) = ask.what
+            && let spec = &self.job.specs[index]
+        {
+            let begun = self.course.tries.iter().map(|made| made.nominal_at).filter(|at| within(ask, *at));
+            instants.extend(begun.filter(|_| spec.start_at.is_none()));
+            let shown = ask.shown.and_then(|shown| shown.next_at).filter(|at| within(ask, *at));
+            instants.extend(shown.filter(|_| spec.start_at.is_none()));
+        }
+        instants
+    }
+
+    fn gone(&self, mut path: Path, next: &Move) -> Path {
+        match next {
+            Move::Step => {
+                let step = self.course.steps[path.step];
+                path.step += 1;
+                match step {
+                    Step::Begin(index) => self.attempt(&mut path, index),
+                    Step::Settle(index) => self.settle(&mut path, index),
+                    Step::End(life) => self.end(&mut path, life),
+                }
+            }
+            Move::Ask(at) => {
+                let ask = &self.job.asks[path.ask];
+                path.ask += 1;
+                self.carry_out(&mut path, ask, *at);
+            }
+            Move::Omit => path.ask += 1,
+        }
+        path
+    }
+
+    fn carry_out(&self, path: &mut Path, ask: &Ask, at: Timestamp) {
+        let key = &self.job.key;
+        let intent = match ask.what {
+            What::Put(spec) => Some(Intent::Put { spec: self.job.specs[spec].clone(), at }),
+            What::Patch(spec) => Some(Intent::Patch { spec: self.job.specs[spec].clone(), at }),
+            What::Run => Some(Intent::Run),
+            What::Delete => {
+                path.ledger.deleted_job(key, true);
+                None
+            }
+            What::Look => None,
+        };
+        if let Some(intent) = intent {
+            let skips = self.passed_over(path, &intent, at);
+            path.ledger.intend(intent);
+            path.ledger.wrote_job(JOB, key, &skips);
+        }
+        if let Some(sight) = &ask.shown {
+            path.ledger.judge_job(key, JOB, &self.shown(sight));
+        }
+    }
+
+    /// What an edit at an instant passed over, of what is shown as skipped.
+    fn passed_over(&self, path: &mut Path, intent: &Intent, at: Timestamp) -> Vec<Skip> {
+        let Some(account) = path.ledger.accounts.get(&JOB).filter(|account| account.on()) else {
+            return Vec::new();
+        };
+        let ends_span = match intent {
+            Intent::Put { .. } => true,
+            Intent::Patch { spec, .. } => !spec.enabled || account.retimed(spec),
+            Intent::Run | Intent::Collection { .. } => false,
+        };
+        if !ends_span {
+            return Vec::new();
+        }
+        // Who edits takes what is in flight for passed over, and where that is recorded, the record is shown.
+        let flight = path.flight.as_ref().map(|(index, _)| &self.course.tries[*index]);
+        let first = account.next().filter(|next| {
+            flight.is_some_and(|made| made.cause == Cause::Schedule && made.nominal_at == *next)
+        });
+        self.take_skips(path, at + TICK, first, at)
+    }
+
+    /// Takes what is shown as skipped before an instant, as ranges with one reason each.
+    fn take_skips(
+        &self,
+        path: &mut Path,
+        before: Timestamp,
+        first: Option<Timestamp>,
+        decided_at: Timestamp,
+    ) -> Vec<Skip> {
+        let later = path.skipped.split_off(&before);
+        let mut taken = std::mem::replace(&mut path.skipped, later);
+        let Some(account) = path.ledger.accounts.get(&JOB) else { return Vec::new() };
+        if let (Some(first), Some(reason)) = (first, taken.values().next().copied()) {
+            taken.entry(first).or_insert(reason);
+        }
+        let mut skips: Vec<Skip> = Vec::new();
+        for (at, reason) in taken {
+            match skips.last_mut().filter(|skip| skip.reason == reason) {
+                Some(skip) => {
+                    skip.last_at = at;
+                    skip.count += 1;
+                }
+                None => skips.push(Skip {
+                    job: JOB,
+                    generation: account.generation,
+                    first_at: at,
+                    last_at: at,
+                    count: 1,
+                    reason,
+                    decided_at,
+                }),
+            }
+        }
+        if self.ends_of_ranges_only(path.ask, account) {
+            for skip in &mut skips {
+                let due = account.timetable().due_between(skip.first_at - TICK, skip.last_at);
+                skip.count = due.map_or(skip.count, |due| due.count);
+            }
+        }
+        skips
+    }
+
+    /// Of what was skipped by a rule that is not the job's any more, only both ends are shown.
+    fn ends_of_ranges_only(&self, ask: usize, account: &Account) -> bool {
+        self.job.asks[ask.min(self.job.asks.len())..].iter().any(|ask| match ask.what {
+            What::Put(_) => true,
+            What::Patch(spec) => account.retimed(&self.job.specs[spec]),
+            What::Run | What::Delete | What::Look => false,
+        })
+    }
+
+    fn attempt(&self, path: &mut Path, index: usize) {
+        let made = &self.course.tries[index];
+        let Some(account) = path.ledger.accounts.get(&JOB) else {
+            path.ledger.blame(&self.job.key, &format!("is not there and was fired: {made:?}"));
+            return;
+        };
+        let retries = account.pending.filter(|pending| {
+            (pending.nominal_at, pending.cause) == (made.nominal_at, made.cause)
+                && pending.attempt == made.attempt
+        });
+        let step =
+            made.delivery.as_ref().map_or(retries.map_or(0, |entry| entry.step), |delivery| delivery.step);
+        let entry = match retries.filter(|entry| entry.step == step) {
+            Some(entry) => entry,
+            None if made.attempt > 0 || step > 0 => {
+                // Nothing of that kind is expected; the ledger will say so.
+                Entry { step, attempt: made.attempt, ordinal: u32::MAX, ..Entry::scheduled(made.nominal_at) }
+            }
+            None if made.cause == Cause::Run => Entry::run(made.nominal_at),
+            None => {
+                let next = account.next().filter(|next| *next <= made.nominal_at);
+                Entry::scheduled(next.unwrap_or(made.nominal_at))
+            }
+        };
+        // Of an attempt without a record only a span of time is known.
+        let now = made.from.max(made.nominal_at).max(entry.due_at).min(made.to);
+        let first_of_schedule = !entry.started() && made.cause == Cause::Schedule;
+        let skips = if first_of_schedule && made.record.is_some() {
+            self.take_skips(path, made.nominal_at, None, now)
+        } else {
+            Vec::new()
+        };
+        let fence = Fence(index as u64 + 1);
+        let claimed = Claimed { fence, job: JOB, key: self.job.key.clone(), entry: Some(entry) };
+        path.ledger.claimed(NODE, vec![claimed], now);
+        path.ledger.begun(&[fence], &[true]);
+        if let Some(delivery) = &made.delivery {
+            let shooting = Shooting {
+                job: &self.job.key,
+                action: &self.job.specs[delivery.spec].action,
+                step: delivery.step,
+                attempt: delivery.attempt,
+                nominal_at: made.nominal_at,
+                tag: delivery.tag.clone(),
+            };
+            path.ledger.fired(NODE, &shooting, now);
+        }
+        path.flight = Some((index, skips));
+        if self.job.records.is_none() {
+            // Nobody can know how it ended.
+            path.ledger.released(&[fence]);
+            path.flight = None;
+        }
+    }
+
+    fn settle(&self, path: &mut Path, index: usize) {
+        let made = &self.course.tries[index];
+        let (Some((flight, mut skips)), Some(noted)) = (path.flight.take(), &made.record) else { return };
+        debug_assert_eq!(flight, index, "what is settled has just begun");
+        if let Some(delivery) = &made.delivery {
+            let outcome = Outcome { succeeded: delivery.succeeds, message: String::new() };
+            path.ledger.answered(NODE, &self.job.key, &outcome, noted.ended_at);
+        }
+        let fence = Fence(index as u64 + 1);
+        let Some((generation, entry)) = path.ledger.claim_of(fence) else { return };
+        let mut records = vec![record(noted, generation, made.cause, entry.step)];
+        if let Some(postponed) = &made.postponed {
+            let generation = path.ledger.accounts.get(&JOB).map_or(generation, |account| account.generation);
+            records.push(record(postponed, generation, Cause::Schedule, 0));
+            skips.extend(self.take_skips(path, postponed.nominal_at, None, noted.ended_at));
+        }
+        let job = &self.job.key;
+        let settling = Settling {
+            fence,
+            job,
+            records: &records,
+            skips: &skips,
+            next: None,
+            generation: None,
+            state: None,
+        };
+        path.ledger.settled(&settling, &Settled::Recorded);
+        path.ended_at = Some(noted.ended_at);
+    }
+
+    fn end(&self, path: &mut Path, life: usize) {
+        let killed = self.evidence.lives[life].killed;
+        if let Some((index, _)) = path.flight.take().filter(|_| !killed) {
+            let made = &self.course.tries[index];
+            path.ledger.blame(&self.job.key, &format!("was stopped in good order and lost {made:?}"));
+        }
+        path.ledger.abandon(None);
+        path.ledger.forget(NODE);
+    }
+
+    /// At the end nothing is left over.
+    fn finish(&self, path: &mut Path) {
+        let mut problems: Vec<String> = Vec::new();
+        if let Some(account) = path.ledger.accounts.get(&JOB).filter(|_| self.job.records.is_some()) {
+            let name = &self.job.key.name;
+            problems.extend(account.unaccounted());
+            problems.extend(account.unfinished());
+            let made = account.outcomes();
+            if made != self.job.made.iter().copied().collect() {
+                problems.push(format!("{name}: {:?} is shown as made, it must be {made:?}", self.job.made));
+            }
+            if let Some((at, reason)) = path.skipped.first_key_value() {
+                problems.push(format!("{name}: {at} is shown as skipped by {reason:?}, and was not to be"));
+            }
+        }
+        path.ledger.extend(problems);
+    }
+
+    fn shown(&self, sight: &Sight) -> Shown {
+        let Sight { spec, state, counters, last_started_at, next_at } = *sight;
+        let spec = self.job.specs[spec].clone();
+        Shown { spec, state, counters, last_started_at, next_at, waiting: None }
+    }
+}
+
+fn within(ask: &Ask, at: Timestamp) -> bool {
+    ask.from <= at && at <= ask.to
+}
+
+fn record(noted: &Noted, generation: u32, cause: Cause, step: u8) -> Record {
+    let postponed = noted.status == RecordStatus::Postponed;
+    Record {
+        job: JOB,
+        generation,
+        nominal_at: noted.nominal_at,
+        cause,
+        step: if postponed { 0 } else { step },
+        attempt: noted.attempt,
+        ordinal: noted.ordinal,
+        started_at: noted.started_at,
+        ended_at: noted.ended_at,
+        status: noted.status,
+        message: String::new(),
+    }
+}
