@@ -22,7 +22,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::Timestamp;
 use punctual_actions::{Actions, Settings};
 use punctual_model::{
-    Action, ActionKind, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
+    Action, ActionKind, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId, JobSpec,
 };
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -183,7 +183,11 @@ fn firing(uri: String) -> Firing {
     Firing {
         job: CollectionKey::new("subscription", "group", "jobs").job("nightly-report"),
         region: "West US".into(),
-        action: Arc::new(Action { kind: ActionKind::Http(action), retry: None, error_action: None }),
+        spec: Arc::new(JobSpec::once(Action {
+            kind: ActionKind::Http(action),
+            retry: None,
+            error_action: None,
+        })),
         step: 0,
         attempt: 0,
         nominal_at,

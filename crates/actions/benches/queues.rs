@@ -32,8 +32,8 @@ use jiff::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use punctual_actions::{Actions, Sasl, Settings};
 use punctual_model::{
-    Action, ActionKind, Cause, Clock, CollectionKey, ExecutionTag, Firing, JobId, QueueMessage, Secret,
-    ServiceBusAuthentication, ServiceBusMessage, Transport,
+    Action, ActionKind, Cause, Clock, CollectionKey, ExecutionTag, Firing, JobId, JobSpec, QueueMessage,
+    Secret, ServiceBusAuthentication, ServiceBusMessage, Transport,
 };
 use sha2::Sha256;
 use tokio::net::TcpListener;
@@ -356,7 +356,7 @@ fn prepare(settings: Settings, kind: ActionKind) -> (Arc<Actions>, Arc<Firing>) 
     let firing = Firing {
         job: CollectionKey::new("subscription", "group", "jobs").job("nightly-report"),
         region: "West US".into(),
-        action: Arc::new(Action { kind, retry: None, error_action: None }),
+        spec: Arc::new(JobSpec::once(Action { kind, retry: None, error_action: None })),
         step: 0,
         attempt: 0,
         nominal_at,

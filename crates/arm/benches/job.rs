@@ -36,7 +36,7 @@ fn bench(criterion: &mut Criterion) {
     let stored = Job {
         id: JobId(1),
         key: key.clone(),
-        spec: spec.clone(),
+        spec: spec.clone().into(),
         state: JobState::Enabled,
         generation: 1,
         put_at: now,

@@ -215,7 +215,7 @@ mod tests {
         let job = |name: &str, spec: JobSpec| Job {
             id: JobId(1),
             key: CollectionKey::new("s", "g", "jc").job(name),
-            spec,
+            spec: spec.into(),
             state: JobState::Enabled,
             generation: 1,
             put_at: now(),

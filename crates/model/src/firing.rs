@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::{Action, Cause, JobId, JobKey};
+use crate::{Action, Cause, JobId, JobKey, JobSpec};
 
 /// One attempt to make.
 #[derive(Clone, Debug)]
@@ -14,9 +14,9 @@ pub struct Firing {
     /// Whose.
     pub job: JobKey,
     /// The display name of the region of the job's collection.
-    pub region: String,
-    /// The job's main action; `step` says which one of its chain is meant.
-    pub action: Arc<Action>,
+    pub region: Arc<str>,
+    /// The job's definition; `step` says which action of its chain is meant.
+    pub spec: Arc<JobSpec>,
     /// 0 for the main action, 1 to 5 for error actions.
     pub step: u8,
     /// 0 for the first try of the step.
@@ -32,7 +32,7 @@ pub struct Firing {
 impl Firing {
     /// The action to carry out.
     pub fn target(&self) -> Option<&Action> {
-        self.action.step(self.step)
+        self.spec.action.step(self.step)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A job: what was asked for, and how far it has come.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use punctual_recurrence::{CheckedRule, Problem, Rule, Start, Timetable};
 
@@ -19,6 +21,11 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
+    /// Does something once, at once.
+    pub fn once(action: Action) -> Self {
+        Self { start_at: None, action, recurrence: None, enabled: true }
+    }
+
     /// When a job put at `put_at` runs, or every problem of its recurrence.
     pub fn timetable(&self, put_at: Timestamp) -> Result<Timetable, Vec<Problem>> {
         let start = Start { start_at: self.start_at, put_at };
@@ -36,8 +43,8 @@ pub struct Job {
     pub id: JobId,
     /// Where it is.
     pub key: JobKey,
-    /// What was asked for.
-    pub spec: JobSpec,
+    /// What was asked for; shared with whoever carries it out.
+    pub spec: Arc<JobSpec>,
     /// Whether it has a future.
     pub state: JobState,
     /// Each PUT begins a generation, from 1; records and counters belong to one.

@@ -5,19 +5,22 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-/// A resource name: compared in lower case, shown as it was written.
+/// A resource name: compared in lower case, shown as it was written. Cheap to clone: keys go with every
+/// firing through many hands.
 #[derive(Clone)]
 pub struct Name {
-    shown: Box<str>,
-    folded: Box<str>,
+    shown: Arc<str>,
+    folded: Arc<str>,
 }
 
 impl Name {
     /// A name as it was written.
-    pub fn new(shown: impl Into<Box<str>>) -> Self {
+    pub fn new(shown: impl Into<Arc<str>>) -> Self {
         let shown = shown.into();
-        let folded = shown.to_lowercase().into_boxed_str();
+        let is_folded = shown.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let folded = if is_folded { Arc::clone(&shown) } else { shown.to_lowercase().into() };
         Self { shown, folded }
     }
 

@@ -59,13 +59,13 @@ fn newest_due(job: Job, now: Timestamp) -> (Job, Vec<Skip>) {
     }
 }
 
-fn firing(job: &Job, region: String, mint: &dyn Mint) -> Option<Firing> {
+fn firing(job: &Job, region: Arc<str>, mint: &dyn Mint) -> Option<Firing> {
     let entry = job.progress.entry?;
     job.spec.action.step(entry.step)?;
     Some(Firing {
         job: job.key.clone(),
         region,
-        action: Arc::new(job.spec.action.clone()),
+        spec: Arc::clone(&job.spec),
         step: entry.step,
         attempt: entry.attempt,
         nominal_at: entry.nominal_at,

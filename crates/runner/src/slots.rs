@@ -4,10 +4,10 @@
 //! others of that target, and goes when one of them ends. Too many parked ones are refused, so that the
 //! claimer gives them back and passes the target over.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use punctual_store::Claim;
+use punctual_store::{Claim, Fence};
 use tokio::sync::Notify;
 
 /// How many claims may wait for one target before it is passed over.
@@ -24,7 +24,7 @@ pub(crate) struct Slots {
 struct State {
     taken: usize,
     under_way: usize,
-    targets: HashMap<String, Target>,
+    targets: HashMap<Arc<str>, Target>,
 }
 
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Slots {
         let mut state = self.state();
         let target = match state.targets.get_mut(&claim.target) {
             Some(target) => target,
-            None => state.targets.entry(claim.target.clone()).or_default(),
+            None => state.targets.entry(Arc::clone(&claim.target)).or_default(),
         };
         if target.under_way < self.per_target_max {
             target.under_way += 1;
@@ -101,7 +101,7 @@ impl Slots {
         let scarce = state.taken * 2 > self.slots_max;
         let most = if scarce { self.parked_max().min(1) } else { self.parked_max() };
         let busy = |target: &Target| target.under_way >= self.per_target_max && target.parked.len() >= most;
-        state.targets.iter().filter(|(_, target)| busy(target)).map(|(name, _)| name.clone()).collect()
+        state.targets.iter().filter(|(_, target)| busy(target)).map(|(name, _)| name.to_string()).collect()
     }
 
     /// How many may wait for one target; where there are few slots, fewer, so that they don't take them all.
@@ -121,6 +121,12 @@ impl Slots {
         let out: Vec<Claim> = crowded.flat_map(|target| target.parked.split_off(keep)).collect();
         state.taken = state.taken.saturating_sub(out.len());
         out
+    }
+
+    /// All claims that are parked.
+    pub(crate) fn parked(&self) -> HashSet<Fence> {
+        let state = self.state();
+        state.targets.values().flat_map(|target| &target.parked).map(|claim| claim.fence).collect()
     }
 
     /// Takes everything that is parked, for a stop.

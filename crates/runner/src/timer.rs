@@ -32,8 +32,7 @@ struct Shared {
 #[derive(Default)]
 struct Held {
     /// In the order of due times, then of arrival.
-    claims: BTreeMap<(Timestamp, u64), Claim>,
-    arrivals: u64,
+    claims: BTreeMap<Timestamp, Vec<Claim>>,
     stopped: bool,
 }
 
@@ -54,9 +53,7 @@ impl Timer {
         let mut held = self.shared.held();
         for claim in claims {
             let due_at = claim.job.progress.entry.map_or(Timestamp::MIN, |entry| entry.due_at);
-            held.arrivals += 1;
-            let arrival = held.arrivals;
-            held.claims.insert((due_at, arrival), claim);
+            held.claims.entry(due_at).or_default().push(claim);
         }
         drop(held);
         self.shared.changed.notify_one();
@@ -73,7 +70,7 @@ impl Timer {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
-        claims.into_values().collect()
+        claims.into_values().flatten().collect()
     }
 }
 
@@ -107,16 +104,21 @@ impl Shared {
 
 impl Held {
     fn next_due(&self) -> Option<Timestamp> {
-        self.claims.first_key_value().map(|((due_at, _), _)| *due_at)
+        self.claims.first_key_value().map(|(due_at, _)| *due_at)
     }
 
     fn take_due(&mut self, now: Timestamp) -> Vec<Claim> {
         let mut ready = Vec::new();
         while let Some(first) = self.claims.first_entry() {
-            if first.key().0 > now {
+            if *first.key() > now {
                 break;
             }
-            ready.push(first.remove());
+            let mut claims = first.remove();
+            if ready.is_empty() {
+                ready = claims;
+            } else {
+                ready.append(&mut claims);
+            }
         }
         ready
     }

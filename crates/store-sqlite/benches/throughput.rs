@@ -102,7 +102,8 @@ fn decode() {
     let mint = Counting(AtomicU64::new(1));
     let vault = Vault::new(&KeyRing::generate(&mint));
     let mut job = a_job(a_collection("c").key.job("j"), None);
-    job.spec.recurrence = Some(punctual_recurrence::Rule::every(1, punctual_recurrence::Frequency::Minute));
+    std::sync::Arc::make_mut(&mut job.spec).recurrence =
+        Some(punctual_recurrence::Rule::every(1, punctual_recurrence::Frequency::Minute));
     let queue = punctual_model::QueueMessage {
         storage_account: "account".to_owned(),
         queue_name: "queue".to_owned(),
@@ -110,7 +111,7 @@ fn decode() {
         message: "hello".to_owned(),
     };
     let kind = punctual_model::ActionKind::StorageQueue(queue);
-    job.spec.action.error_action =
+    std::sync::Arc::make_mut(&mut job.spec).action.error_action =
         Some(Box::new(punctual_model::Action { kind, retry: None, error_action: None }));
     let stored = codec::encode_spec(&job.spec, job.id, &vault, &mint);
     let count = 100_000;
@@ -139,7 +140,7 @@ async fn put(world: &World, collections: &Arc<[Collection]>, jobs: usize, tasks:
         set.spawn(async move {
             for number in (task..jobs).step_by(tasks) {
                 let mut job = a_job(key(&collections, number), Some(at(0)));
-                job.spec.recurrence =
+                std::sync::Arc::make_mut(&mut job.spec).recurrence =
                     Some(punctual_recurrence::Rule::every(1, punctual_recurrence::Frequency::Minute));
                 world.put_job(job, &collections[number % collections.len()]).await.unwrap();
             }

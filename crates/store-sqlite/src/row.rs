@@ -1,5 +1,7 @@
 //! Rows as the nouns of the model.
 
+use std::sync::Arc;
+
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
     SkipReason, Sku,
@@ -53,7 +55,7 @@ pub(crate) fn bound(limit: usize) -> i64 {
 /// A job with what a claim needs of its collection.
 pub(crate) struct JobRow {
     pub(crate) job: Job,
-    pub(crate) region: String,
+    pub(crate) region: Arc<str>,
     pub(crate) sku: Sku,
 }
 
@@ -73,6 +75,7 @@ pub(crate) fn job(row: &Row<'_>, vault: &Vault) -> Result<JobRow, Mishap> {
     };
     let StandingColumns { progress, state, generation, put_at, counters, last_started_at, revision } =
         StandingColumns::read(row, 7)?;
+    let spec = Arc::new(spec);
     let job = Job { id, key, spec, state, generation, put_at, counters, last_started_at, progress, revision };
     let sku = Sku::from_number(row.get(29)?).ok_or(Mishap::invalid("the plan of a collection"))?;
     Ok(JobRow { job, region: row.get(28)?, sku })

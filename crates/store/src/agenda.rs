@@ -14,6 +14,8 @@
 //! A store that one process owns keeps claims in memory: they cost no write, and a crash releases them
 //! all, so that what was in flight is repeated with the same execution tag.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::{Job, JobId, Record, Skip, Sku};
@@ -74,11 +76,11 @@ pub struct Claim {
     /// The job as it was claimed; its `progress.entry` is what was claimed.
     pub job: Job,
     /// The region of its collection.
-    pub region: String,
+    pub region: Arc<str>,
     /// The plan of its collection.
     pub sku: Sku,
     /// Whom it will call, see [`target_of`].
-    pub target: String,
+    pub target: Arc<str>,
 }
 
 /// What became of a claim: decided by Rust, applied by the store.

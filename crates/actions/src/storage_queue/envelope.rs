@@ -20,7 +20,7 @@ fn envelope(firing: &Firing, message: &str) -> String {
         ("ExpectedExecutionTime", expected_time(firing.nominal_at)),
         ("SchedulerJobId", firing.job.name.to_string()),
         ("SchedulerJobCollectionId", firing.job.collection.name.to_string()),
-        ("Region", firing.region.clone()),
+        ("Region", firing.region.to_string()),
         ("Message", message.to_owned()),
     ];
     let mut xml = String::with_capacity(640 + message.len());
@@ -63,7 +63,7 @@ mod tests {
     use std::sync::Arc;
 
     use punctual_model::{
-        Action, ActionKind, Cause, CollectionKey, ExecutionTag, JobId, QueueMessage, Secret,
+        Action, ActionKind, Cause, CollectionKey, ExecutionTag, JobId, JobSpec, QueueMessage, Secret,
     };
 
     use super::*;
@@ -80,7 +80,7 @@ mod tests {
         Firing {
             job: CollectionKey::new("s", "g", "WebJobs-SouthCentralUS").job("Test"),
             region: "Central US".into(),
-            action: Arc::new(action),
+            spec: Arc::new(JobSpec::once(action)),
             step: 0,
             attempt: 0,
             nominal_at,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use punctual_actions::{Actions, Settings, SettingsError};
 use punctual_model::{
     Action, ActionKind, Authentication, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
-    Outcome,
+    JobSpec, Outcome,
 };
 
 /// Long enough for anything that is to succeed.
@@ -95,7 +95,7 @@ pub(crate) fn firing(kind: ActionKind) -> Firing {
     Firing {
         job: CollectionKey::new("subscription", "group", "jobs").job("job"),
         region: "West US".into(),
-        action: Arc::new(Action { kind, retry: None, error_action: None }),
+        spec: Arc::new(JobSpec::once(Action { kind, retry: None, error_action: None })),
         step: 0,
         attempt: 0,
         nominal_at,

@@ -28,7 +28,8 @@ pub(crate) async fn put(
         let now = state.now();
         let context = JobContext { version, sku: collection.sku, now };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.as_ref().map(|job| job.spec.clone()));
-        let spec = reading::read(&body, move || job::read_put(&bytes, &name, old.as_ref(), &context)).await?;
+        let spec =
+            reading::read(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context)).await?;
         quota::check_job(&spec, &collection, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let job = decide::place(spec, key, existing.as_ref(), placement);

@@ -77,7 +77,7 @@ impl World {
                 let key = CollectionKey::new(subscription, group, collection).job(name);
                 let sku = self.collections[&key.collection].sku;
                 let context = JobContext { version, sku, now };
-                let old = self.jobs.get(&key).map(|job| &job.spec);
+                let old = self.jobs.get(&key).map(|job| &*job.spec);
                 let spec = match (method, old) {
                     ("PATCH", Some(old)) => job::read_patch(body.as_bytes(), &key, old, &context),
                     _ => job::read_put(body.as_bytes(), &key, old, &context),

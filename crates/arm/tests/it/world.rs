@@ -57,7 +57,7 @@ pub(crate) fn a_job(spec: JobSpec) -> Job {
         id: JobId(1),
         key: job_key(),
         state: if spec.enabled { JobState::Enabled } else { JobState::Disabled },
-        spec,
+        spec: spec.into(),
         generation: 1,
         put_at: now(),
         counters: Counters::default(),

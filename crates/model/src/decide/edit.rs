@@ -1,5 +1,7 @@
 //! What a caller's change makes of a job.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::next::{due_unstarted, end, next_occurrence, timetable};
@@ -27,7 +29,7 @@ pub fn place(spec: JobSpec, key: &JobKey, current: Option<&Job>, placement: Plac
         last_started_at: current.and_then(|job| job.last_started_at),
         progress: Progress { runs: current.map(waiting_runs).unwrap_or_default(), ..Progress::default() },
         revision: current.map_or(0, |job| job.revision),
-        spec,
+        spec: Arc::new(spec),
     };
     if job.spec.enabled {
         job.state = JobState::Enabled;
@@ -42,7 +44,7 @@ pub fn place(spec: JobSpec, key: &JobKey, current: Option<&Job>, placement: Plac
 /// neither start nor recurrence nor state leaves the agenda alone.
 pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
     let old = &current.spec;
-    let mut job = Job { spec, ..current.clone() };
+    let mut job = Job { spec: Arc::new(spec), ..current.clone() };
     let timing_changed = job.spec.start_at != old.start_at || job.spec.recurrence != old.recurrence;
     match (old.enabled, job.spec.enabled) {
         (false, false) => job,

@@ -186,7 +186,7 @@ impl World {
 
     pub(crate) async fn patch(&self, name: &str, change: impl FnOnce(&mut JobSpec)) {
         let job = self.job(name).await;
-        let mut spec = job.spec.clone();
+        let mut spec = JobSpec::clone(&job.spec);
         change(&mut spec);
         let placement = Placement { now: self.clock.now(), collection_enabled: true };
         self.write(decide::edit(spec, &job, placement)).await;

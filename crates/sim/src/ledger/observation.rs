@@ -37,9 +37,9 @@ pub(crate) struct Shooting<'a> {
 
 impl<'a> Shooting<'a> {
     pub(crate) fn of(firing: &'a Firing) -> Self {
-        let Firing { job, action, step, attempt, nominal_at, tag, .. } = firing;
+        let Firing { job, spec, step, attempt, nominal_at, tag, .. } = firing;
         let (step, attempt, nominal_at) = (*step, *attempt, *nominal_at);
-        Self { job, action: action.as_ref(), step, attempt, nominal_at, tag: tag.to_string() }
+        Self { job, action: &spec.action, step, attempt, nominal_at, tag: tag.to_string() }
     }
 }
 
@@ -99,7 +99,7 @@ impl Shown {
     pub(crate) fn of(job: &Job, collection_enabled: bool) -> Self {
         let progress = &job.progress;
         Self {
-            spec: job.spec.clone(),
+            spec: punctual_model::JobSpec::clone(&job.spec),
             state: job.state,
             counters: job.counters,
             last_started_at: job.last_started_at,

@@ -82,7 +82,7 @@ fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Vec<Clai
         let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault))?;
         Ok(row.map(|row| Claim {
             fence,
-            target: target_of(&row.job),
+            target: target_of(&row.job).into(),
             job: row.job,
             region: row.region,
             sku: row.sku,

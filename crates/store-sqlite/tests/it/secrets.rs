@@ -77,7 +77,7 @@ async fn no_file_of_the_directory_shows_a_secret() {
     let world = World::new(Arc::new(open(dir.path())));
     let collection = world.collection("c").await;
     let mut job = a_job(collection.key.job("j"), Some(at(0)));
-    job.spec.action = chain();
+    std::sync::Arc::make_mut(&mut job.spec).action = chain();
     let mut job = world.put_job(job, &collection).await.unwrap();
     for _ in 0..20 {
         job = world.put_job(job, &collection).await.unwrap();
@@ -98,7 +98,7 @@ async fn secrets_open_after_the_key_was_rotated() {
     let world = World::new(Arc::new(open(dir.path())));
     let collection = world.collection("c").await;
     let mut job = a_job(collection.key.job("j"), Some(at(0)));
-    job.spec.action = chain();
+    std::sync::Arc::make_mut(&mut job.spec).action = chain();
     let job = world.put_job(job, &collection).await.unwrap();
     drop(world);
 

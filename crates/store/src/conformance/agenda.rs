@@ -41,10 +41,7 @@ pub async fn a_claim_has_what_firing_needs(store: Arc<dyn Store>) {
     let job = world.job_to(&collection, "j", at(0), "Host:81").await;
     let claim = world.claim(at(0), 1).await.pop().unwrap();
     assert_eq!(claim.job, job);
-    assert_eq!(
-        (claim.region.as_str(), claim.sku, claim.target.as_str()),
-        ("Japan East", Sku::P10Premium, "host:81")
-    );
+    assert_eq!((&*claim.region, claim.sku, &*claim.target), ("Japan East", Sku::P10Premium, "host:81"));
 }
 
 pub async fn passed_over_targets_starve_nobody(store: Arc<dyn Store>) {
@@ -71,7 +68,7 @@ pub async fn passed_over_entries_stay(store: Arc<dyn Store>) {
     assert_eq!(world.claim_but(at(9), MANY, &["slow"]).await.len(), 0);
     // While they are passed over, one moves to another host, a new one comes before them, one goes.
     let mut moved = slow.clone();
-    moved.spec.action = super::world::http("http://fast/");
+    std::sync::Arc::make_mut(&mut moved.spec).action = super::world::http("http://fast/");
     let moved = world.put_job(moved, &collection).await.unwrap();
     world.job_to(&collection, "early", at(4), "slow").await;
     assert_eq!(names(&world.claim_but(at(9), MANY, &["slow"]).await), ["slow"]);

@@ -45,9 +45,9 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;
     let mut job = a_job(collection.key.job("j"), None);
-    job.spec.start_at = Some("1999-12-31T23:59:59.9999999Z".parse().unwrap());
-    job.spec.enabled = false;
-    job.spec.recurrence = Some(Rule {
+    std::sync::Arc::make_mut(&mut job.spec).start_at = Some("1999-12-31T23:59:59.9999999Z".parse().unwrap());
+    std::sync::Arc::make_mut(&mut job.spec).enabled = false;
+    std::sync::Arc::make_mut(&mut job.spec).recurrence = Some(Rule {
         frequency: Frequency::Month,
         interval: Some(3),
         count: Some(i64::MAX),
@@ -65,7 +65,7 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
         }),
         time_zone: Some("Europe/Istanbul".to_owned()),
     });
-    job.spec.action = every_kind_of_action();
+    std::sync::Arc::make_mut(&mut job.spec).action = every_kind_of_action();
     job.state = JobState::Faulted;
     job.generation = 4;
     job.put_at = "2026-11-15T12:00:00.0000001Z".parse().unwrap();
@@ -99,7 +99,7 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
     assert_eq!(world.claim(at(30), 1).await[0].job, job);
 
     job.progress = Progress::default();
-    job.spec.action = http("http://example.com/other");
+    std::sync::Arc::make_mut(&mut job.spec).action = http("http://example.com/other");
     job.last_started_at = None;
     let edited = world.put_job(job.clone(), &collection).await.unwrap();
     assert!(edited.revision > written.revision);

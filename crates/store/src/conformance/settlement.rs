@@ -56,7 +56,7 @@ pub async fn a_settlement_writes_no_definition(store: Arc<dyn Store>) {
     let job = world.job(&collection, "j", at(0)).await;
     let claim = world.begun(at(0)).await;
     let mut decided = settlement(&claim, RecordStatus::Completed, None);
-    decided.job.spec.action = http("http://elsewhere/");
+    std::sync::Arc::make_mut(&mut decided.job.spec).action = http("http://elsewhere/");
     decided.job.key = collection.key.job("other");
     decided.job.generation = 9;
     decided.job.put_at = at(99);

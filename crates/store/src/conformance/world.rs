@@ -41,12 +41,7 @@ pub fn a_job(key: JobKey, due_at: Option<Timestamp>) -> Job {
     Job {
         id: JobId(0),
         key,
-        spec: JobSpec {
-            start_at: None,
-            action: http("http://example.com/"),
-            recurrence: None,
-            enabled: true,
-        },
+        spec: JobSpec::once(http("http://example.com/")).into(),
         state: JobState::Enabled,
         generation: 1,
         put_at: at(0),
@@ -138,7 +133,7 @@ impl World {
     /// Creates a job that calls a host.
     pub async fn job_to(&self, collection: &Collection, name: &str, due_at: Timestamp, host: &str) -> Job {
         let mut job = a_job(collection.key.job(name), Some(due_at));
-        job.spec.action = http(&format!("http://{host}/"));
+        std::sync::Arc::make_mut(&mut job.spec).action = http(&format!("http://{host}/"));
         self.put_job(job, collection).await.unwrap()
     }
 

@@ -75,7 +75,13 @@ impl State {
         let job = self.job_by_id(id)?.clone();
         let collection = self.collections.get(&job.key.collection)?;
         let target = target_of(&job);
-        Some(Claim { fence, region: collection.location.clone(), sku: collection.sku, target, job })
+        Some(Claim {
+            fence,
+            region: collection.location.as_str().into(),
+            sku: collection.sku,
+            target: target.into(),
+            job,
+        })
     }
 
     fn settle(&mut self, settlement: Settlement) -> Settled {

@@ -119,7 +119,7 @@ impl World {
     }
 
     pub(super) fn patch(&mut self, change: impl FnOnce(&mut JobSpec)) {
-        let mut spec = self.job.spec.clone();
+        let mut spec = JobSpec::clone(&self.job.spec);
         change(&mut spec);
         let job = decide::edit(spec, &self.job, self.placement());
         self.write(job);
