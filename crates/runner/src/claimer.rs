@@ -15,7 +15,7 @@ const BATCH_MAX: usize = 1_024;
 
 /// Claiming pays only if there are some slots, one in so many; fewer are waited for. Where there are few in
 /// all, each counts: the others may be taken by a target that hangs.
-const FREE_WORTH_CLAIMING_ONE_IN: usize = 64;
+pub(crate) const FREE_WORTH_CLAIMING_ONE_IN: usize = 64;
 
 /// The agenda is looked at this often whatever happens, so that a lost wake-up costs a second at most.
 const POLL: Duration = Duration::from_secs(1);

@@ -17,6 +17,8 @@
 //! - *Settle*: decided by `punctual_model::decide::settle`, written in batches, decided again where the job
 //!   was edited meanwhile.
 //!
+//! Beside it the [`Inspector`] checks that what must hold does.
+//!
 //! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. [`Runner::tick`] runs
 //! the same steps one after another, for tests and simulations.
 
@@ -26,6 +28,8 @@ mod attempt;
 mod claimer;
 mod dispatcher;
 mod housekeeping;
+mod inspector;
+mod load;
 mod recorder;
 mod runner;
 mod settings;
@@ -34,6 +38,8 @@ mod tick;
 mod timer;
 
 pub use dispatcher::Dispatcher;
+pub use inspector::{Inspecting, Inspector, InspectorSettings};
+pub use load::Load;
 pub use runner::{Runner, Running};
 pub use settings::Settings;
 pub use tick::Report;

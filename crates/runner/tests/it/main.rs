@@ -5,6 +5,7 @@
 mod claims;
 mod clock;
 mod housekeeping;
+mod inspector;
 mod slots;
 mod stop;
 mod ticks;

@@ -1,0 +1,246 @@
+//! What was found: which findings hold now, and how many there were. Bounded, whatever is found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use punctual_model::inspect::{Due, Finding, FindingKind, Flaw, KindCount, Pass, Report};
+use punctual_model::{JobId, JobKey};
+use punctual_store::{Extent, Trouble};
+
+/// How many findings are kept. Where there are more, something is so wrong that the first ones show it.
+const FINDINGS_MAX: usize = 1_000;
+
+/// The book of findings.
+#[derive(Default)]
+pub(super) struct Book {
+    pub(super) enabled: bool,
+    pub(super) extent: Option<Extent>,
+    pub(super) oldest_due: Option<Due>,
+    pub(super) progress: Option<f64>,
+    last_pass: Option<Pass>,
+    pass_count: u64,
+    open: BTreeMap<(JobId, FindingKind), Finding>,
+    totals: BTreeMap<FindingKind, u64>,
+    /// What was found and not kept: now, in the walk under way, and in the last that ended.
+    unkept_waits: BTreeMap<FindingKind, u64>,
+    unkept_walk: BTreeMap<FindingKind, u64>,
+    unkept_last: BTreeMap<FindingKind, u64>,
+    /// The most that were found at once and not kept: the same ones are found again in every walk.
+    unkept_most: BTreeMap<FindingKind, u64>,
+    troubles: BTreeMap<Task, String>,
+}
+
+/// Who reads the store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Task {
+    Look,
+    Walk,
+}
+
+impl Book {
+    /// What is wrong with what is stored of a job; nothing, if it is sound or gone.
+    pub(super) fn set_stored(&mut self, job: JobId, key: Option<&JobKey>, flaws: &[Flaw], now: Timestamp) {
+        let gone: Vec<_> = self
+            .open
+            .range((job, FindingKind::ALL[0])..)
+            .take_while(|((of, _), _)| *of == job)
+            .map(|(place, _)| *place)
+            .filter(|(_, kind)| !kind.is_wait() && !flaws.iter().any(|flaw| flaw.kind == *kind))
+            .collect();
+        gone.into_iter().for_each(|place| self.close(place));
+        for flaw in flaws {
+            let finding = Finding {
+                kind: flaw.kind,
+                job,
+                key: key.cloned(),
+                detail: flaw.detail.clone(),
+                found_at: now,
+            };
+            if !self.open(finding) {
+                *self.unkept_walk.entry(flaw.kind).or_default() += 1;
+                self.count_unkept(flaw.kind);
+            }
+        }
+    }
+
+    /// All that has been waiting for too long; what is not among it is over.
+    pub(super) fn set_waits(&mut self, findings: Vec<Finding>) {
+        let found: BTreeSet<_> = findings.iter().map(|finding| (finding.job, finding.kind)).collect();
+        let over = |place: &(JobId, FindingKind)| place.1.is_wait() && !found.contains(place);
+        let gone: Vec<_> = self.open.keys().copied().filter(over).collect();
+        gone.into_iter().for_each(|place| self.close(place));
+        self.unkept_waits.clear();
+        for finding in findings {
+            let kind = finding.kind;
+            if !self.open(finding) {
+                *self.unkept_waits.entry(kind).or_default() += 1;
+                self.count_unkept(kind);
+            }
+        }
+    }
+
+    /// Whether such a finding is there already.
+    pub(super) fn has(&self, job: JobId, kind: FindingKind) -> bool {
+        self.open.contains_key(&(job, kind))
+    }
+
+    /// Jobs behind one with something wrong with what is stored of them; at most `limit`.
+    pub(super) fn stored_behind(&self, job: JobId, limit: usize) -> Vec<JobId> {
+        let stored = self.open.range((job, FindingKind::ALL[0])..).map(|(place, _)| *place);
+        let mut jobs: Vec<JobId> =
+            stored.filter(|(of, kind)| *of > job && !kind.is_wait()).map(|(of, _)| of).collect();
+        jobs.dedup();
+        jobs.truncate(limit);
+        jobs
+    }
+
+    /// Writes a finding down; false if there is no room. One that is there already keeps its time.
+    fn open(&mut self, finding: Finding) -> bool {
+        let place = (finding.job, finding.kind);
+        if let Some(known) = self.open.get_mut(&place) {
+            known.detail = finding.detail;
+            known.key = finding.key.or(known.key.take());
+            return true;
+        }
+        if self.open.len() >= FINDINGS_MAX {
+            return false;
+        }
+        let Finding { kind, job, key, detail, .. } = &finding;
+        let name = key.as_ref().map(|key| format!("{}/{}", key.collection.name, key.name));
+        tracing::warn!(kind = kind.name(), job = job.0, name, detail, "an invariant does not hold");
+        *self.totals.entry(*kind).or_default() += 1;
+        self.open.insert(place, finding);
+        true
+    }
+
+    fn close(&mut self, place: (JobId, FindingKind)) {
+        if let Some(finding) = self.open.remove(&place) {
+            tracing::info!(kind = finding.kind.name(), job = finding.job.0, "an invariant holds again");
+        }
+    }
+
+    fn count_unkept(&mut self, kind: FindingKind) {
+        let now = [&self.unkept_waits, &self.unkept_walk];
+        let now = now.iter().filter_map(|unkept| unkept.get(&kind)).sum();
+        if self.unkept_most.is_empty() {
+            tracing::warn!(
+                kept = FINDINGS_MAX,
+                "there are more findings than are kept; the others are counted only"
+            );
+        }
+        let most = self.unkept_most.entry(kind).or_default();
+        if now > *most {
+            *most = now;
+            *self.totals.entry(kind).or_default() += 1;
+        }
+    }
+
+    pub(super) fn begin_pass(&mut self, extent: Extent) {
+        self.extent = Some(extent);
+        self.progress = Some(0.0);
+        self.unkept_walk.clear();
+    }
+
+    pub(super) fn end_pass(&mut self, pass: Pass) {
+        self.progress = None;
+        self.pass_count += 1;
+        self.last_pass = Some(pass);
+        self.unkept_last = std::mem::take(&mut self.unkept_walk);
+    }
+
+    /// The store could not be read, or could again. Told once.
+    pub(super) fn note_trouble(&mut self, task: Task, trouble: Option<Trouble>) {
+        let text = trouble.map(|trouble| {
+            let source = std::error::Error::source(&trouble).map(|source| format!(": {source}"));
+            format!("{trouble}{}", source.unwrap_or_default())
+        });
+        match (self.troubles.remove(&task), &text) {
+            (old, Some(new)) if old.as_ref() != Some(new) => {
+                tracing::warn!(error = new, "could not inspect the store; trying again later");
+            }
+            (Some(_), None) => tracing::info!("the store can be inspected again"),
+            (_, _) => {}
+        }
+        self.troubles.extend(text.map(|text| (task, text)));
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let count = |kind| {
+            let kept = self.open.keys().filter(|(_, of)| *of == kind).count();
+            let of = |unkept: &BTreeMap<FindingKind, u64>| unkept.get(&kind).copied().unwrap_or(0);
+            let unkept = of(&self.unkept_waits) + of(&self.unkept_walk).max(of(&self.unkept_last));
+            let total = self.totals.get(&kind).copied().unwrap_or(0);
+            KindCount { kind, open: kept as u64 + unkept, total }
+        };
+        Report {
+            enabled: self.enabled,
+            schema_version: self.extent.map(|extent| extent.schema_version),
+            findings: self.open.values().cloned().collect(),
+            counts: FindingKind::ALL.map(count).to_vec(),
+            oldest_due: self.oldest_due,
+            progress: self.progress,
+            last_pass: self.last_pass,
+            pass_count: self.pass_count,
+            trouble: self.troubles.values().next().cloned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(kind: FindingKind) -> Flaw {
+        Flaw { kind, detail: "x".into() }
+    }
+
+    fn wait(job: i64, kind: FindingKind) -> Finding {
+        Finding { kind, job: JobId(job), key: None, detail: "x".into(), found_at: Timestamp::UNIX_EPOCH }
+    }
+
+    fn counts(book: &Book, kind: FindingKind) -> (u64, u64) {
+        let counts = book.report().counts;
+        let count = counts.iter().find(|count| count.kind == kind).unwrap();
+        (count.open, count.total)
+    }
+
+    #[test]
+    fn a_finding_is_counted_once_until_it_is_gone() {
+        let mut book = Book::default();
+        let now = Timestamp::UNIX_EPOCH;
+        let both = [flaw(FindingKind::NoEntry), flaw(FindingKind::Counters)];
+        book.set_stored(JobId(1), None, &both, now);
+        book.set_stored(JobId(1), None, &both, now);
+        book.set_stored(JobId(2), None, &both[..1], now);
+        assert_eq!(counts(&book, FindingKind::NoEntry), (2, 2));
+        book.set_waits(vec![wait(1, FindingKind::Overdue)]);
+        book.set_stored(JobId(1), None, &both[1..], now);
+        assert_eq!(counts(&book, FindingKind::NoEntry), (1, 2));
+        assert_eq!(counts(&book, FindingKind::Counters), (1, 1));
+        assert_eq!(counts(&book, FindingKind::Overdue), (1, 1), "of another source");
+        book.set_waits(Vec::new());
+        book.set_stored(JobId(1), None, &[], now);
+        book.set_stored(JobId(2), None, &[], now);
+        assert_eq!(book.report().findings, []);
+        assert_eq!(counts(&book, FindingKind::NoEntry), (0, 2));
+        book.set_stored(JobId(2), None, &both[..1], now);
+        assert_eq!(counts(&book, FindingKind::NoEntry), (1, 3));
+    }
+
+    #[test]
+    fn however_much_is_wrong_the_book_stays_small() {
+        let mut book = Book::default();
+        let many = i64::try_from(FINDINGS_MAX).unwrap() + 500;
+        for _ in 0..3 {
+            book.begin_pass(Extent { schema_version: 1, last_job: JobId(many) });
+            for job in 1..=many {
+                book.set_stored(JobId(job), None, &[flaw(FindingKind::NoEntry)], Timestamp::UNIX_EPOCH);
+            }
+            let took = std::time::Duration::ZERO;
+            book.end_pass(Pass { ended_at: Timestamp::UNIX_EPOCH, took, job_count: 1 });
+            assert_eq!(book.report().findings.len(), FINDINGS_MAX);
+            assert_eq!(counts(&book, FindingKind::NoEntry), (1_500, 1_500));
+        }
+        assert_eq!(book.stored_behind(JobId(10), 3), [JobId(11), JobId(12), JobId(13)]);
+    }
+}

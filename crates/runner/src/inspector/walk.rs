@@ -1,0 +1,211 @@
+//! Walks over all jobs, in small pieces.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_model::JobId;
+use punctual_model::inspect::{
+    Evidence, Flaw, HistoryEvidence, Pass, Standing, Tally, judge, judge_counters,
+};
+use punctual_store::{Extent, SurveyAsk, Trouble};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::book::Task;
+use super::{Inspector, pause};
+
+/// How many jobs a piece has: a millisecond or two of reading.
+const PIECE: usize = 256;
+
+/// How many records are read for a piece, or for a part of a long history.
+const RECORDS: usize = 1_000;
+
+/// A history with more records than this is not counted: it would be read for seconds, and change meanwhile.
+const RECORDS_MAX: usize = 200_000;
+
+/// After a piece, so many times as long as it took is paused: reading takes less than half a percent of a core.
+const REST: u32 = 200;
+
+/// The longest rest after a piece that took long because others were busy.
+const REST_MAX: Duration = Duration::from_secs(60);
+
+/// Within a long history the pause is shorter, so that it is read before the job runs again; the rest follows.
+const SHORT_REST: u32 = 4;
+
+/// How often a suspect is read that changes each time.
+const READS_MAX: usize = 3;
+
+/// How many findings are looked at again in one look.
+const AGAIN_MAX: usize = 20;
+
+/// A walk under way.
+pub(super) struct Walk {
+    began: Instant,
+    extent: Extent,
+    after: Option<JobId>,
+    job_count: u64,
+}
+
+impl Walk {
+    /// How far it has come, from 0 to 1.
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    pub(super) fn progress(&self) -> f64 {
+        let after = self.after.map_or(0, |after| after.0);
+        (after as f64 / self.extent.last_job.0.max(1) as f64).clamp(0.0, 1.0)
+    }
+
+    /// How long to rest after a piece, so that the walk takes its time.
+    fn rest(&self, took: Duration, pass_every: Duration) -> Duration {
+        let pieces = usize::try_from(self.extent.last_job.0).unwrap_or(0) / PIECE + 1;
+        let share = pass_every / u32::try_from(pieces).unwrap_or(u32::MAX);
+        share.saturating_sub(took).max((took * REST).min(REST_MAX))
+    }
+}
+
+impl Inspector {
+    /// Walks again and again until it is told to stop.
+    pub(super) async fn walk_on(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        while !*stop.borrow() {
+            let began = Instant::now();
+            let walked = self.walk(&mut stop).await;
+            let failed = walked.is_err();
+            self.book().note_trouble(Task::Walk, walked.err());
+            if failed {
+                pause(self.settings.look_every, &mut stop).await;
+                continue;
+            }
+            pause(self.settings.pass_every.saturating_sub(began.elapsed()), &mut stop).await;
+        }
+    }
+
+    async fn walk(&self, stop: &mut watch::Receiver<bool>) -> Result<(), Trouble> {
+        let mut walk = self.begin_walk(Instant::now()).await?;
+        while !*stop.borrow() {
+            let began = Instant::now();
+            if !self.walk_on_a_piece(&mut walk).await? {
+                self.end_walk(&walk, Instant::now());
+                break;
+            }
+            // The last piece of all needs no rest before it is known to be the last.
+            let more = walk.after.is_none_or(|after| after < walk.extent.last_job);
+            let rest =
+                if more { walk.rest(began.elapsed(), self.settings.pass_every) } else { Duration::ZERO };
+            pause(rest, stop).await;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn begin_walk(&self, now: Instant) -> Result<Walk, Trouble> {
+        let extent = self.store.extent().await?;
+        self.book().begin_pass(extent);
+        Ok(Walk { began: now, extent, after: None, job_count: 0 })
+    }
+
+    pub(super) fn end_walk(&self, walk: &Walk, now: Instant) {
+        let ended_at = self.clock.now();
+        let took = now.duration_since(walk.began);
+        self.book().end_pass(Pass { ended_at, took, job_count: walk.job_count });
+    }
+
+    /// Looks at the next jobs; false if there are none.
+    pub(super) async fn walk_on_a_piece(&self, walk: &mut Walk) -> Result<bool, Trouble> {
+        let ask = SurveyAsk { after: walk.after, job_limit: PIECE, record_limit: RECORDS };
+        let page = self.store.survey(&ask).await?;
+        let Some(last) = page.last() else { return Ok(false) };
+        walk.after = Some(last.job);
+        for evidence in page {
+            walk.job_count += u64::from(evidence.defined);
+            self.examine(evidence).await?;
+        }
+        self.book().progress = Some(walk.progress());
+        Ok(true)
+    }
+
+    /// Looks at some of what was found before: what was repaired is told soon.
+    pub(super) async fn look_at_findings_again(&self) -> Result<(), Trouble> {
+        let mut waits = self.waits.lock().await;
+        let behind = waits.again_behind.unwrap_or(JobId(i64::MIN));
+        let jobs = self.book().stored_behind(behind, AGAIN_MAX);
+        waits.again_behind = jobs.last().copied().filter(|_| jobs.len() == AGAIN_MAX);
+        drop(waits);
+        for job in jobs {
+            match self.read_again(job).await? {
+                Some(evidence) => self.examine(evidence).await?,
+                None => self.book().set_stored(job, None, &[], self.clock.now()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges a job. What looks wrong is read again, and is wrong if it still is and nobody wrote it meanwhile.
+    async fn examine(&self, evidence: Evidence) -> Result<(), Trouble> {
+        let (job, key) = (evidence.job, evidence.key.clone());
+        let Some(flaws) = self.flaws(evidence).await? else { return Ok(()) };
+        self.book().set_stored(job, key.as_ref(), &flaws, self.clock.now());
+        Ok(())
+    }
+
+    /// What is wrong with a job; none if it can't be said now.
+    async fn flaws(&self, mut evidence: Evidence) -> Result<Option<Vec<Flaw>>, Trouble> {
+        for _ in 0..READS_MAX {
+            let flaws = judge(&evidence);
+            if flaws.is_empty() {
+                return if evidence.claimed {
+                    Ok(None)
+                } else {
+                    self.with_long_history(&evidence, flaws).await
+                };
+            }
+            let Some(again) = self.read_again(evidence.job).await? else { return Ok(Some(Vec::new())) };
+            let same = revision(&again) == revision(&evidence) && judge(&again) == flaws;
+            if same {
+                return self.with_long_history(&again, flaws).await;
+            }
+            evidence = again;
+        }
+        Ok(None)
+    }
+
+    /// Adds what a history too long for a page says.
+    async fn with_long_history(
+        &self,
+        evidence: &Evidence,
+        mut flaws: Vec<Flaw>,
+    ) -> Result<Option<Vec<Flaw>>, Trouble> {
+        let Some(standing) = evidence.standing.filter(|_| evidence.history == HistoryEvidence::Long) else {
+            return Ok(Some(flaws));
+        };
+        let Some(tally) = self.count(evidence.job, &standing).await? else { return Ok(None) };
+        let again = self.read_again(evidence.job).await?;
+        if again.is_none_or(|again| again.claimed || revision(&again) != Some(standing.revision)) {
+            return Ok(None);
+        }
+        flaws.extend(judge_counters(&standing, &tally));
+        Ok(Some(flaws))
+    }
+
+    /// Counts a long history in parts; none if it is too long.
+    async fn count(&self, job: JobId, standing: &Standing) -> Result<Option<Tally>, Trouble> {
+        let mut tally = Tally::default();
+        let mut after = None;
+        for _ in 0..RECORDS_MAX / RECORDS {
+            let began = Instant::now();
+            let traces = self.store.traces(job, after, RECORDS).await?;
+            let Some((cursor, _)) = traces.last() else { return Ok(Some(tally)) };
+            after = Some(*cursor);
+            let of_now = traces.iter().filter(|(_, trace)| trace.generation == standing.generation);
+            of_now.for_each(|(_, trace)| tally.add(*trace));
+            tokio::time::sleep(began.elapsed() * SHORT_REST).await;
+        }
+        Ok(None)
+    }
+
+    async fn read_again(&self, job: JobId) -> Result<Option<Evidence>, Trouble> {
+        let page = self.store.survey(&SurveyAsk::one(job, RECORDS)).await?;
+        Ok(page.into_iter().find(|evidence| evidence.job == job))
+    }
+}
+
+fn revision(evidence: &Evidence) -> Option<i64> {
+    evidence.standing.map(|standing| standing.revision)
+}
