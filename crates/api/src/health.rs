@@ -13,7 +13,7 @@ pub(crate) fn welcome() -> Result<Answer, ApiError> {
         "name": "punctual",
         "version": env!("CARGO_PKG_VERSION"),
         "openapi": "/openapi.json",
-        "health": ["/healthz", "/readyz"],
+        "health": ["/healthz", "/readyz", "/doctor"],
     }))
 }
 

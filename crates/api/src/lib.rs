@@ -9,6 +9,7 @@
 
 mod answer;
 mod collection;
+mod doctor;
 mod group;
 mod health;
 mod job;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
+pub use doctor::{Checkup, FindingView, Kind, OldestDue, Scan};
 pub use state::{ApiState, Settings};
 
 /// The whole API as a service.

@@ -15,7 +15,7 @@ use punctual_model::{CollectionKey, GroupKey, JobKey, Name};
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
-use crate::{collection, group, health, job, openapi, provider};
+use crate::{collection, doctor, group, health, job, openapi, provider};
 
 /// A path of the API, with the names in it.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ enum Place {
     Root,
     Health,
     Ready,
+    Doctor,
     OpenApi,
     Providers(Name),
     Provider(Name),
@@ -63,6 +64,7 @@ pub(crate) async fn serve_health(
         ("GET" | "HEAD", Some(Place::Root)) => health::welcome(),
         ("GET" | "HEAD", Some(Place::Health)) => health::live(),
         ("GET" | "HEAD", Some(Place::Ready)) => health::ready(&state).await,
+        ("GET" | "HEAD", Some(Place::Doctor)) => doctor::get(&state),
         _ => Err(ApiError::no_operation(path)),
     };
     let ids = crate::answer::Ids::new(&state);
@@ -81,6 +83,7 @@ async fn dispatch(
         ("GET" | "HEAD", Place::Root) => health::welcome(),
         ("GET" | "HEAD", Place::Health) => health::live(),
         ("GET" | "HEAD", Place::Ready) => health::ready(state).await,
+        ("GET" | "HEAD", Place::Doctor) => doctor::get(state),
         ("GET" | "HEAD", Place::OpenApi) => openapi::get(),
         ("GET", Place::Providers(subscription)) => provider::list(state, call, &subscription).await,
         ("GET", Place::Provider(subscription)) => provider::get(state, call, &subscription).await,
@@ -123,7 +126,7 @@ impl Place {
     /// The methods that this place has, for the header `Allow`.
     fn methods(&self) -> &'static str {
         match self {
-            Self::Root | Self::Health | Self::Ready | Self::OpenApi => "GET, HEAD",
+            Self::Root | Self::Health | Self::Ready | Self::Doctor | Self::OpenApi => "GET, HEAD",
             Self::Group(_) => "GET, HEAD, PUT, DELETE",
             Self::Collection(_) | Self::Job(_) => "GET, PUT, PATCH, DELETE",
             Self::Registration(..) | Self::CollectionSwitch(..) | Self::JobRun(_) => "POST",
@@ -152,6 +155,7 @@ fn place(path: &str) -> Option<Place> {
             [""] => Some(Place::Root),
             ["healthz"] => Some(Place::Health),
             ["readyz"] => Some(Place::Ready),
+            ["doctor"] => Some(Place::Doctor),
             ["openapi.json"] => Some(Place::OpenApi),
             _ => None,
         };
@@ -236,6 +240,7 @@ mod tests {
         let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
         check("/", Some(Place::Root));
         check("/healthz", Some(Place::Health));
+        check("/doctor", Some(Place::Doctor));
         check("/subscriptions/s/providers", Some(Place::Providers("s".into())));
         check("/subscriptions/s/providers/Microsoft.Scheduler", Some(Place::Provider("s".into())));
         check(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_arm::Locations;
+use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, Mint};
 use punctual_store::Store;
 
@@ -15,6 +16,8 @@ pub struct ApiState {
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
     pub mint: Arc<dyn Mint>,
+    /// Knows whether what must hold does.
+    pub inspection: Arc<dyn Inspection>,
     /// What can be set.
     pub settings: Settings,
 }

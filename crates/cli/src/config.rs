@@ -25,6 +25,7 @@ pub(crate) struct Config {
     pub(crate) clock: ClockConfig,
     pub(crate) api: Api,
     pub(crate) runner: RunnerConfig,
+    pub(crate) inspector: InspectorConfig,
     pub(crate) actions: ActionsConfig,
     pub(crate) history: History,
     pub(crate) log: Log,
@@ -89,6 +90,15 @@ pub(crate) struct Api {
 pub(crate) struct RunnerConfig {
     pub(crate) slots: usize,
     pub(crate) slots_per_target: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InspectorConfig {
+    pub(crate) enabled: bool,
+    pub(crate) look_seconds: u64,
+    pub(crate) tolerance_seconds: u64,
+    pub(crate) pass_seconds: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

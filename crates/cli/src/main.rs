@@ -5,6 +5,7 @@
 
 mod clock;
 mod config;
+mod doctor;
 mod exit;
 mod mint;
 mod options;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let outcome = match Options::parse().verb {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Preview(options) => preview::preview(&options),
+        Verb::Doctor(options) => doctor::doctor(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

@@ -19,6 +19,7 @@ pub(crate) struct Options {
 pub(crate) enum Verb {
     Serve(ServeOptions),
     Preview(PreviewOptions),
+    Doctor(DoctorOptions),
 }
 
 /// Run the server.
@@ -113,6 +114,35 @@ const PREVIEW_EXAMPLES: &str = r#"Examples:
   echo '{"frequency": "Day", "schedule": {"hours": [9], "minutes": [0]}, "timeZone": "Europe/Berlin"}' | punctual preview
   punctual preview job.json --now 2026-03-27 --count 5 --zone America/New_York
   punctual preview jobs.jsonl --jsonl > occurrences.jsonl"#;
+
+/// See whether everything is all right.
+///
+/// Asks a running server what it has found by checking itself, or looks through all data of a stopped one.
+/// Exits with 0 if there is nothing, with 1 if there are findings, with 2 if nobody could be asked.
+#[derive(Debug, Parser)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(crate) struct DoctorOptions {
+    /// Where the server is.
+    #[arg(long, value_name = "URL", env = "PUNCTUAL_URL", default_value = "http://127.0.0.1:8380")]
+    pub(crate) url: String,
+
+    /// A certificate to trust besides the system's authorities, in PEM.
+    #[arg(long, value_name = "FILE", env = "PUNCTUAL_CA")]
+    pub(crate) ca: Option<PathBuf>,
+
+    /// Look through the data of a stopped server instead. Nothing in it is changed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The form of the answer.
+    #[arg(long, value_enum, default_value_t = Output::Table)]
+    pub(crate) output: Output,
+}
+
+const DOCTOR_EXAMPLES: &str = "Examples:
+  punctual doctor
+  punctual doctor --url https://localhost:8380 --ca punctual-data/tls-cert.pem --output json
+  punctual doctor --data /var/lib/punctual";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {

@@ -14,6 +14,7 @@ use punctual_arm::{Preview, Problem, read_preview};
 use punctual_recurrence::{Start, Timetable};
 
 use self::runs::Runs;
+pub(crate) use self::runs::distance;
 use crate::clock::real_now;
 use crate::exit::{Exit, WrongUsage};
 use crate::options::{Output, PreviewOptions};

@@ -2,6 +2,7 @@
 
 mod connection;
 mod fire;
+mod inspect;
 mod keys;
 mod log;
 mod stop;
@@ -48,10 +49,13 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
         Role::Api => None,
         Role::All | Role::Runner => Some(fire::start(&config, &store, &clock, &mint)?),
     };
+    let (running, load) = running.unzip();
+    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, load);
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
         mint,
+        inspection: inspector,
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
@@ -71,7 +75,8 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
 
     let handle = Handle::new();
     let signals = Signals::listen().context("could not listen for signals")?;
-    let stopping = tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running));
+    let stopping =
+        tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running, inspecting));
     welcome::print(&config, bound, clock.now());
     let served = match tls {
         None => {

@@ -7,6 +7,7 @@ mod collection;
 mod concurrency;
 mod dialect;
 mod docs;
+mod doctor;
 mod history;
 mod job;
 mod limit;

@@ -6,13 +6,15 @@ use serde_json::Value;
 use crate::world::World;
 
 /// Every operation of the router.
-const OPERATIONS: [&str; 33] = [
+const OPERATIONS: [&str; 35] = [
     "GET /",
     "HEAD /",
     "GET /healthz",
     "HEAD /healthz",
     "GET /readyz",
     "HEAD /readyz",
+    "GET /doctor",
+    "HEAD /doctor",
     "GET /openapi.json",
     "HEAD /openapi.json",
     "GET {s}/providers",

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_api::{ApiState, Settings};
 use punctual_model::decide::{self, Attempt};
+use punctual_model::inspect::{Inspection, Report};
 use punctual_model::{Clock, Mint, Outcome};
 use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
@@ -24,6 +25,17 @@ pub(crate) struct World {
     router: Router,
     store: Arc<MemoryStore>,
     clock: Arc<ManualClock>,
+    inspector: Arc<Told>,
+}
+
+/// An inspector that knows what it was told.
+#[derive(Default)]
+struct Told(Mutex<Report>);
+
+impl Inspection for Told {
+    fn report(&self) -> Report {
+        self.0.lock().unwrap().clone()
+    }
 }
 
 /// What came back.
@@ -41,13 +53,15 @@ impl World {
     pub(crate) fn empty() -> Self {
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
+        let inspector = Arc::new(Told::default());
         let state = ApiState {
             store: store.clone(),
             clock: clock.clone(),
             mint: Arc::new(CountingMint(AtomicU64::new(0))),
+            inspection: inspector.clone(),
             settings: Settings::default(),
         };
-        Self { router: punctual_api::router(Arc::new(state)), store, clock }
+        Self { router: punctual_api::router(Arc::new(state)), store, clock, inspector }
     }
 
     /// A server with an empty Standard collection `Jc`.
@@ -55,6 +69,11 @@ impl World {
         let world = Self::empty();
         world.put("Jc", json!({"location": "West US"})).await.is(201);
         world
+    }
+
+    /// Says what the inspector knows.
+    pub(crate) fn set_report(&self, report: Report) {
+        *self.inspector.0.lock().unwrap() = report;
     }
 
     pub(crate) fn advance(&self, by: SignedDuration) {

@@ -125,7 +125,7 @@ fn notes(timetable: &Timetable, at: Timestamp, before: Timestamp, zone: &TimeZon
 }
 
 /// A distance in time, in its two largest units.
-pub(super) fn distance(from: Timestamp, to: Timestamp) -> String {
+pub(crate) fn distance(from: Timestamp, to: Timestamp) -> String {
     let distance = to.duration_since(from);
     if distance.abs() < SignedDuration::from_secs(1) {
         return "now".into();

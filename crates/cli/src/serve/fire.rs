@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Mint, Outcome};
-use punctual_runner::{Dispatcher, Runner, Running, Settings};
+use punctual_runner::{Dispatcher, Load, Runner, Running, Settings};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -33,7 +33,7 @@ pub(super) fn start(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     mint: &Arc<dyn Mint>,
-) -> anyhow::Result<Running> {
+) -> anyhow::Result<(Running, Load)> {
     allow_many_connections();
     let actions = Actions::new(action_settings(&config.actions)?, Arc::new(RealClock))
         .map_err(|error| WrongUsage(error.to_string()))?;
@@ -46,9 +46,9 @@ pub(super) fn start(
         ..Settings::default()
     };
     let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));
-    Runner::new(store, Arc::new(Firer(actions)), clock, mint, settings)
-        .start()
-        .context("could not start the runner")
+    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, mint, settings);
+    let load = runner.load();
+    Ok((runner.start().context("could not start the runner")?, load))
 }
 
 fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage> {

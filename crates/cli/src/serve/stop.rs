@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::Handle;
-use punctual_runner::Running;
+use punctual_runner::{Inspecting, Running};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that mean "stop". From here on they don't end the process by themselves.
@@ -32,9 +32,13 @@ pub(super) async fn on_signal(
     handle: Handle<SocketAddr>,
     grace: Duration,
     running: Option<Running>,
+    inspecting: Option<Inspecting>,
 ) {
     signals.wait().await;
     handle.graceful_shutdown(Some(grace));
+    if let Some(inspecting) = inspecting {
+        inspecting.stop().await;
+    }
     if let Some(running) = running {
         running.stop().await;
     }

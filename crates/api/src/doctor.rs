@@ -1,0 +1,208 @@
+//! `GET /doctor`: what the inspector has found, for people and machines.
+
+use jiff::Timestamp;
+use punctual_arm::{ApiError, id, time};
+use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Pass, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Answer;
+use crate::state::ApiState;
+
+/// What is known of the health of a store, as it is written.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checkup {
+    /// `healthy`, `findings`, `trouble` (the store can't be read), or `off` (nobody looks).
+    pub status: String,
+    /// The version of the program.
+    pub version: String,
+    /// The version of the store's schema, if it is known.
+    pub schema_version: Option<u32>,
+    /// The time now, by the schedule's clock.
+    pub time: String,
+    /// How far looking has come.
+    pub scan: Scan,
+    /// The entry that has been due for longest and that nobody has taken.
+    pub oldest_due: Option<OldestDue>,
+    /// What can be found, how much of it there is, and what it means.
+    pub kinds: Vec<Kind>,
+    /// What does not hold now.
+    pub findings: Vec<FindingView>,
+}
+
+/// How far looking has come.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scan {
+    /// How far the pass under way over all jobs is, from 0 to 1.
+    pub progress: Option<f64>,
+    /// How many passes have ended.
+    pub pass_count: u64,
+    /// When the last one did.
+    pub last_pass_ended_at: Option<String>,
+    /// How long it took, in real seconds.
+    pub last_pass_seconds: Option<f64>,
+    /// How many jobs there were.
+    pub job_count: Option<u64>,
+    /// Why the store can't be read, if it can't.
+    pub trouble: Option<String>,
+}
+
+/// An entry that is due.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OldestDue {
+    /// The number of its job.
+    pub job_id: i64,
+    /// Since when.
+    pub due_at: String,
+    /// For how long, in seconds of the schedule's clock.
+    pub seconds: f64,
+}
+
+/// A kind of finding.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kind {
+    /// Its name.
+    pub kind: String,
+    /// How many there are now.
+    pub open: u64,
+    /// How many there were since the start.
+    pub total: u64,
+    /// What it means.
+    pub meaning: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingView {
+    /// The name of its kind.
+    pub kind: String,
+    /// The number of the job.
+    pub job_id: i64,
+    /// The resource id of the job, if it is known.
+    pub job: Option<String>,
+    /// With which values.
+    pub detail: String,
+    /// When it was found, by the schedule's clock.
+    pub found_at: String,
+}
+
+impl Checkup {
+    /// What a report says at a time.
+    pub fn new(report: &Report, now: Timestamp) -> Self {
+        let status = match report {
+            Report { enabled: false, .. } => "off",
+            Report { trouble: Some(_), .. } => "trouble",
+            Report { counts, .. } if counts.iter().any(|count| count.open > 0) => "findings",
+            Report { .. } => "healthy",
+        };
+        Self {
+            status: status.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            schema_version: report.schema_version,
+            time: time::instant(now),
+            scan: Scan::new(report),
+            oldest_due: report.oldest_due.map(|due| OldestDue::new(due, now)),
+            kinds: report.counts.iter().map(Kind::new).collect(),
+            findings: report.findings.iter().map(FindingView::new).collect(),
+        }
+    }
+}
+
+impl Scan {
+    fn new(report: &Report) -> Self {
+        let last: Option<Pass> = report.last_pass;
+        Self {
+            progress: report.progress,
+            pass_count: report.pass_count,
+            last_pass_ended_at: last.map(|pass| time::instant(pass.ended_at)),
+            last_pass_seconds: last.map(|pass| pass.took.as_secs_f64()),
+            job_count: last.map(|pass| pass.job_count),
+            trouble: report.trouble.clone(),
+        }
+    }
+}
+
+impl OldestDue {
+    fn new(due: Due, now: Timestamp) -> Self {
+        let seconds = now.duration_since(due.due_at).as_secs_f64();
+        Self { job_id: due.job.0, due_at: time::instant(due.due_at), seconds }
+    }
+}
+
+impl Kind {
+    fn new(count: &KindCount) -> Self {
+        let (meaning, advice) = explain(count.kind);
+        Self {
+            kind: count.kind.name().to_owned(),
+            open: count.open,
+            total: count.total,
+            meaning: meaning.to_owned(),
+            advice: advice.to_owned(),
+        }
+    }
+}
+
+impl FindingView {
+    fn new(finding: &Finding) -> Self {
+        Self {
+            kind: finding.kind.name().to_owned(),
+            job_id: finding.job.0,
+            job: finding.key.as_ref().map(id::job),
+            detail: finding.detail.clone(),
+            found_at: time::instant(finding.found_at),
+        }
+    }
+}
+
+/// What a kind of finding means, and what to do.
+fn explain(kind: FindingKind) -> (&'static str, &'static str) {
+    match kind {
+        FindingKind::Overdue => (
+            "The job is due, and the server does not fire it though it has room to.",
+            "Look for errors in the server's log. A restart is safe: it reads the agenda anew.",
+        ),
+        FindingKind::Backlog => (
+            "The job is due and waits, because its target or the whole server is busy.",
+            "See whether the target answers slowly. Raise runner.slots_per_target or runner.slots, or spread the \
+             jobs over time.",
+        ),
+        FindingKind::StaleClaim => (
+            "The job was taken to be fired and came to no end, though no attempt takes that long.",
+            "Look for errors about it in the server's log: a full disk, a definition that can't be read. A \
+             restart releases it; then it is fired again with the same execution tag.",
+        ),
+        FindingKind::NoEntry => (
+            "The job is enabled and has no next time: it will not run.",
+            "Disable and enable the job, or PUT it again: that gives it its next time.",
+        ),
+        FindingKind::StrayEntry => (
+            "The job has a next time, though it or its collection is off, or it has ended: it may fire when it \
+             must not.",
+            "Switch the job or its collection on and off again; delete the job if it has ended.",
+        ),
+        FindingKind::Counters => (
+            "The executions and failures that the job counts are not those of its history.",
+            "The job goes on; if its recurrence has a count, it may end too early or too late. PUT it again to \
+             begin new counters.",
+        ),
+        FindingKind::MissingPart => (
+            "A part of what is stored of the job is missing: it can't be shown and does not run.",
+            "Stop the server and restore the data directory from a backup; other jobs are not touched by this.",
+        ),
+        FindingKind::Unreadable => (
+            "What is stored of the job can't be read: it does not run.",
+            "PUT the job again, which writes it anew. If there are several, the disk may be damaged: restore the \
+             data directory from a backup.",
+        ),
+    }
+}
+
+pub(crate) fn get(state: &ApiState) -> Result<Answer, ApiError> {
+    Answer::ok(&Checkup::new(&state.inspection.report(), state.now()))
+}

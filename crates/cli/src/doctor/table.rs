@@ -1,0 +1,86 @@
+//! The checkup for people.
+
+use std::io::{self, Write};
+
+use comfy_table::{Table, presets};
+use jiff::Timestamp;
+use punctual_api::{Checkup, FindingView, Kind, Scan};
+
+use crate::preview::distance;
+
+/// How many findings of a kind are shown.
+const SHOWN_MAX: usize = 20;
+
+pub(super) fn print(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Result<()> {
+    let count: u64 = checkup.kinds.iter().map(|kind| kind.open).sum();
+    let verdict = match (checkup.status.as_str(), count) {
+        ("off", _) => "Nobody looks whether everything is all right.".to_owned(),
+        (_, 0) if checkup.scan.trouble.is_some() => "Not everything could be looked at.".to_owned(),
+        (_, 0) if checkup.scan.pass_count == 0 => {
+            "Nothing was found so far; not every job was looked at yet.".to_owned()
+        }
+        (_, 0) => "Everything is all right.".to_owned(),
+        (_, 1) => "There is 1 finding.".to_owned(),
+        (_, count) => format!("There are {count} findings."),
+    };
+    writeln!(output, "{verdict}\n")?;
+    print_facts(checkup, place, output)?;
+    if let Some(trouble) = &checkup.scan.trouble {
+        writeln!(output, "\nCould not be read: {trouble}")?;
+    }
+    for kind in checkup.kinds.iter().filter(|kind| kind.open > 0) {
+        let findings = checkup.findings.iter().filter(|finding| finding.kind == kind.kind);
+        print_kind(kind, &findings.collect::<Vec<_>>(), output)?;
+    }
+    Ok(())
+}
+
+fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Result<()> {
+    let now: Option<Timestamp> = checkup.time.parse().ok();
+    let ago = |text: &str| {
+        let told = now.zip(text.parse().ok()).map(|(now, at)| distance(now, at));
+        told.map_or_else(|| text.to_owned(), |told| format!("{text} ({told})"))
+    };
+    let Scan { progress, pass_count, last_pass_ended_at, last_pass_seconds, job_count, .. } = &checkup.scan;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut add = |name: &str, value: String| {
+        table.add_row([name, &value]);
+    };
+    add("looked at", place.to_owned());
+    let schema = checkup.schema_version.map(|version| format!(", schema version {version}"));
+    add("version", format!("{}{}", checkup.version, schema.unwrap_or_default()));
+    add("time", checkup.time.clone());
+    add("jobs", job_count.map_or_else(|| "not counted yet".to_owned(), |count| count.to_string()));
+    let due = checkup.oldest_due.as_ref();
+    add(
+        "oldest that is due",
+        due.map_or_else(
+            || "none".to_owned(),
+            |due| format!("job {}, since {}", due.job_id, ago(&due.due_at)),
+        ),
+    );
+    if let (Some(ended_at), Some(seconds)) = (last_pass_ended_at, last_pass_seconds) {
+        add("last look at all jobs", format!("{}, took {seconds:.1} s", ago(ended_at)));
+    }
+    if let Some(progress) = progress {
+        let number = pass_count + 1;
+        add("now looking at all jobs", format!("{:.0} % of look {number}", progress * 100.0));
+    }
+    let text = table.to_string();
+    writeln!(output, "{}", text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+}
+
+fn print_kind(kind: &Kind, findings: &[&FindingView], output: &mut dyn Write) -> io::Result<()> {
+    let Kind { kind: name, open, total, meaning, advice } = kind;
+    writeln!(output, "\n{name}: {open} now, {total} since the start\n  {meaning}\n  What to do: {advice}")?;
+    for FindingView { job_id, job, detail, found_at, .. } in findings.iter().take(SHOWN_MAX) {
+        let job = job.as_ref().map_or_else(|| format!("job {job_id}"), |id| format!("{id} (job {job_id})"));
+        writeln!(output, "  - {job}\n    {detail}; found at {found_at}")?;
+    }
+    let more = usize::try_from(*open).unwrap_or(usize::MAX).saturating_sub(findings.len().min(SHOWN_MAX));
+    if more > 0 {
+        writeln!(output, "  and {more} more; --output json lists up to 1000 findings")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Starting the inspector.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use punctual_model::Clock;
+use punctual_runner::{Inspecting, Inspector, InspectorSettings, Load};
+use punctual_store::{Store, Survey};
+
+use crate::config::InspectorConfig;
+
+/// Puts the inspector together, and starts it unless it is switched off. Without a runner in this process,
+/// nothing is overdue.
+pub(super) fn start(
+    config: &InspectorConfig,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    load: Option<Load>,
+) -> (Arc<Inspector>, Option<Inspecting>) {
+    let settings = InspectorSettings {
+        look_every: Duration::from_secs(config.look_seconds.max(1)),
+        tolerance: Duration::from_secs(config.tolerance_seconds.max(1)),
+        pass_every: Duration::from_secs(config.pass_seconds.max(1)),
+    };
+    let store: Arc<dyn Survey> = Arc::<dyn Store>::clone(store);
+    let inspector = Arc::new(Inspector::new(store, Arc::clone(clock), load, settings));
+    let inspecting = config.enabled.then(|| inspector.start());
+    (inspector, inspecting)
+}
