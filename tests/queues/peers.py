@@ -3,12 +3,15 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import time
+import urllib.parse
 import uuid
 
 import requests
+from azure.storage.queue import QueueServiceClient
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -68,17 +71,45 @@ class Double(Process):
         self.amqp, self.rest = ports["amqp"], ports["rest"]
 
 
+class Azurite(Process):
+    """A queue service that is there from now on."""
+
+    def __init__(self, port):
+        script = pathlib.Path(os.environ["NODE_PATH"]) / "azurite" / "dist" / "src" / "queue" / "main.js"
+        super().__init__(
+            ["node", str(script), "--queueHost", "127.0.0.1", "--queuePort", str(port), "--inMemoryPersistence",
+             "--disableTelemetry", "--skipApiVersionCheck", "--silent"],
+        )
+        self.endpoint = f"http://127.0.0.1:{port}"
+        until(self.ready, 60, "Azurite is ready")
+
+    def ready(self):
+        try:
+            return requests.get(self.endpoint, timeout=1).status_code
+        except requests.ConnectionError:
+            return False
+
+    def service(self):
+        credential = {"account_name": ACCOUNT, "account_key": ACCOUNT_KEY}
+        return QueueServiceClient(f"{self.endpoint}/{ACCOUNT}", credential=credential)
+
+
 class Punctual(Process):
-    """A server in a directory of its own. Its clock is fast, so that retries are; time-outs are real."""
+    """A server in a directory of its own. Its clock is fast, so that retries are; time-outs are real.
+
+    It logs all that it can, and when it stops, no secret of any job may be in that."""
 
     def __init__(self, directory, **actions):
         port = free_port()
+        self.secrets = {"SharedAccessSignature", "sig="}
+        self.log = directory / "log"
         self.base = f"http://127.0.0.1:{port}"
         environment = os.environ | {
             f"PUNCTUAL_ACTIONS__{name.upper()}": str(value) for name, value in actions.items()
-        }
+        } | {"PUNCTUAL_LOG__LEVEL": "trace,h2=trace,hyper=trace,hyper_util=trace,rustls=trace,fe2o3_amqp=trace",
+             "RUST_LOG": "trace"}
         binary = os.environ.get("PUNCTUAL_BIN", str(ROOT / "target" / "debug" / "punctual"))
-        log = open(directory / "log", "w")
+        log = open(self.log, "w")
         super().__init__(
             [binary, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(directory / "data"),
              "--clock-speed", "100"],
@@ -95,8 +126,24 @@ class Punctual(Process):
         except requests.ConnectionError:
             return False
 
+    def stop(self):
+        super().stop()
+        log = self.log.read_text()
+        assert log
+        for secret in self.secrets:
+            assert secret not in log, f"the log has {secret!r}"
+            assert urllib.parse.quote(secret, safe="") not in log, f"the log has {secret!r}"
+
+    def keep_secret(self, action):
+        for value in action.values():
+            if isinstance(value, dict):
+                self.secrets |= {value[name] for name in ("sasKey", "sasToken", "message") if value.get(name)}
+                self.secrets |= set(re.findall("sig=([^&]+)", value.get("sasToken", "")))
+                self.keep_secret(value)
+
     def job(self, action, retries=0, error_action=None):
         """Creates a job that runs once, at once."""
+        self.keep_secret({"action": action, "error action": error_action})
         action = dict(action)
         fixed = {"retryType": "fixed", "retryInterval": "00:00:15", "retryCount": retries}
         action["retryPolicy"] = fixed if retries else {"retryType": "none"}

@@ -44,7 +44,7 @@ def test_a_message_without_properties_has_the_execution_tag_as_its_id(punctual, 
 
 @pytest.mark.parametrize("transport", ["AMQP", "NetMessaging", "NotSpecified"])
 def test_the_official_client_sees_every_property(punctual, client, transport):
-    custom = {"city": "Diyarbakır", "priority": "high"}
+    custom = {"City": "Diyarbakır", "priorityLevel": "high", "plain": "x"}
     action = to_queue("over-rest", transport=transport, brokeredMessageProperties=ALL_PROPERTIES,
                       customMessageProperties=custom)
     [record] = punctual.run(action)

@@ -12,6 +12,7 @@ use http_body_util::Full;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use punctual_model::Secret;
+use rustls::ClientConfig;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
@@ -53,18 +54,26 @@ pub(crate) struct Clients {
     trust: Trust,
     limits: PoolLimits,
     anonymous: Client,
+    http1: Client,
     identified: Shelf<[u8; 32], OnceCell<Result<Client, String>>>,
 }
 
 impl Clients {
     pub(crate) fn new(dialer: Arc<Dialer>, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
-        let anonymous = client(&dialer, &trust, limits, None)?;
-        Ok(Self { dialer, trust, limits, anonymous, identified: Shelf::new(IDENTITIES_MAX) })
+        let anonymous = client(&dialer, trust.config(None)?, limits);
+        let http1 = client(&dialer, trust.plain_config()?, limits);
+        Ok(Self { dialer, trust, limits, anonymous, http1, identified: Shelf::new(IDENTITIES_MAX) })
     }
 
     /// The client that shows no certificate.
     pub(crate) fn anonymous(&self) -> &Client {
         &self.anonymous
+    }
+
+    /// The client that shows no certificate and speaks HTTP/1.1 alone: later versions know no letter case in
+    /// the names of header fields.
+    pub(crate) fn http1(&self) -> &Client {
+        &self.http1
     }
 
     /// The client that shows the certificate of a PKCS#12 file, or what is wrong with that.
@@ -79,8 +88,9 @@ impl Clients {
         let opening = tokio::task::spawn_blocking(move || Identity::open(&file, &password));
         let identity =
             opening.await.map_err(|_| "The client certificate could not be opened".to_owned())??;
-        client(&self.dialer, &self.trust, self.limits, Some(identity))
-            .map_err(|error| format!("The client certificate can't be used: {error}"))
+        let tls = self.trust.config(Some(identity));
+        let tls = tls.map_err(|error| format!("The client certificate can't be used: {error}"))?;
+        Ok(client(&self.dialer, tls, self.limits))
     }
 }
 
@@ -92,15 +102,9 @@ fn fingerprint(pfx: &Secret, password: &Secret) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn client(
-    dialer: &Arc<Dialer>,
-    trust: &Trust,
-    limits: PoolLimits,
-    identity: Option<Identity>,
-) -> Result<Client, rustls::Error> {
-    let connector =
-        Connector { dialer: Arc::clone(dialer), tls: TlsConnector::from(trust.config(identity)?) };
-    Ok(legacy::Client::builder(TokioExecutor::new())
+fn client(dialer: &Arc<Dialer>, tls: Arc<ClientConfig>, limits: PoolLimits) -> Client {
+    let connector = Connector { dialer: Arc::clone(dialer), tls: TlsConnector::from(tls) };
+    legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(limits.idle_timeout)
@@ -111,5 +115,5 @@ fn client(
         .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .http2_keep_alive_interval(PING_EVERY)
         .http2_keep_alive_timeout(PING_EVERY)
-        .build(connector))
+        .build(connector)
 }

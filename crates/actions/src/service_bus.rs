@@ -12,6 +12,7 @@ mod open;
 mod parcel;
 mod place;
 mod rest;
+mod spelling;
 mod tether;
 mod token;
 mod trouble;

@@ -48,7 +48,12 @@ function listen(broker, options) {
             } catch (error) {
                 return answer(response, 400, `BrokerProperties: ${error.message}`);
             }
-            const custom = Object.entries(request.headers).filter(([name]) => !NOT_PROPERTIES.has(name));
+            // As they were spelled.
+            const custom = [];
+            for (let at = 0; at < request.rawHeaders.length; at += 2) {
+                const [name, value] = request.rawHeaders.slice(at, at + 2);
+                if (!NOT_PROPERTIES.has(name.toLowerCase())) custom.push([name, value]);
+            }
             broker.counts.transfers += 1;
             broker.put(entity, message(properties, custom, request.headers['content-type'], Buffer.concat(chunks)));
             return answer(response, 201);

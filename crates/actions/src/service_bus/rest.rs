@@ -1,7 +1,8 @@
 //! Messages over the HTTPS endpoint: one request, with the broker's properties in a header.
 //!
 //! The same client and the same egress rules as for HTTP actions; redirects are not followed, as the
-//! request holds a token. Header fields are ASCII, so that other letters are written as JSON escapes.
+//! request holds a token. It is HTTP/1.1, which keeps the letter case of the names of custom properties.
+//! Header fields are ASCII, so that other letters are written as JSON escapes.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
@@ -12,9 +13,9 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use punctual_model::{BrokeredProperties, Firing, ServiceBusMessage};
 use serde_json::{Map, Value};
 
-use super::Credentials;
 use super::parcel::message_id;
 use super::token::Token;
+use super::{Credentials, spelling};
 use crate::Actions;
 use crate::failure::Failure;
 use crate::http::{answer, status};
@@ -66,7 +67,8 @@ pub(super) async fn send(
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
-    let response = actions.clients.anonymous().request(request).await.map_err(|error| Failure::of(&error))?;
+    *request.extensions_mut() = spelling::of(message.custom.iter().map(|(name, _)| name.as_str())).await;
+    let response = actions.clients.http1().request(request).await.map_err(|error| Failure::of(&error))?;
     let answer = answer::Answer::capture(response, answer::BODY_BYTES_MAX).await;
     let answer = answer.map_err(|error| Failure::of(&error))?;
     if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, &answer.body, &scrub)) }
@@ -84,7 +86,8 @@ fn headers(firing: &Firing, message: &ServiceBusMessage) -> Result<HeaderMap, Fa
     let mut unfit = Vec::new();
     for (name, text) in &message.custom {
         match HeaderName::from_bytes(name.as_bytes()) {
-            Ok(header) if !TAKEN.contains(&header.as_str()) => {
+            // Two names that differ in letter case alone are one to HTTP.
+            Ok(header) if !TAKEN.contains(&header.as_str()) && !headers.contains_key(&header) => {
                 headers.insert(header, value(&Value::String(text.clone())));
             }
             _ => unfit.push(format!("'{name}'")),
@@ -94,8 +97,8 @@ fn headers(firing: &Firing, message: &ServiceBusMessage) -> Result<HeaderMap, Fa
         return Ok(headers);
     }
     Err(Failure::unusable(format!(
-        "These customMessageProperties can't be names of header fields, which they are over REST: {}; \
-         use the transportType AMQP",
+        "These customMessageProperties can't be names of header fields of their own, which they are over \
+         REST: {}; use the transportType AMQP",
         unfit.join(", ")
     )))
 }

@@ -104,15 +104,54 @@ async fn a_redirect_is_not_followed_with_the_token() {
 #[tokio::test]
 async fn properties_that_can_not_be_header_fields_are_all_named() {
     let receiver = Receiver::start(|_| status(201)).await;
-    let message =
-        note("orders").transport(None).custom("good", "1").custom("not good", "2").custom("Host", "3");
+    let message = note("orders").transport(None).custom("good", "1").custom("not good", "2");
+    let message = message.custom("Host", "3").custom("Good", "4");
     let outcome = message.fire(&rest(receiver.url(""))).await;
     assert!(
-        !outcome.succeeded && outcome.message.contains(": 'not good', 'Host'; use"),
+        !outcome.succeeded && outcome.message.contains(": 'not good', 'Host', 'Good'; use"),
         "{}",
         outcome.message
     );
     assert!(receiver.seen().is_empty());
+}
+
+#[tokio::test]
+async fn properties_over_rest_keep_their_letter_case() {
+    let authority = Authority::new();
+    // One that would rather speak HTTP/2, which has no letter case.
+    let acceptor = authority.server(Clients::Anonymous, &["h2", "http/1.1"]);
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let receiver = Receiver::raw(move |tcp| {
+        let (acceptor, tell) = (acceptor.clone(), tell.clone());
+        async move {
+            let mut tls = acceptor.accept(tcp).await.unwrap();
+            loop {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\ng\xc3\xbcne\xc5\x9f") {
+                    let Ok(byte) = tls.read_u8().await else { return };
+                    head.push(byte);
+                }
+                tell.send(String::from_utf8(head).unwrap()).unwrap();
+                tls.write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+            }
+        }
+    })
+    .await;
+    let settings =
+        Settings { service_bus_rest_endpoint: receiver.https(""), timeout: SHORT * 3, ..settings() };
+    let actions = build(authority.trusting(settings)).unwrap();
+    let mut message = note("orders").transport(None);
+    for number in 0..150 {
+        message = message.custom(&format!("Property-{number}-ofMany"), "x");
+    }
+    for message in
+        [message, note("orders").transport(None).custom("aB", "1").custom("Ab-C", "2").custom("d", "3")]
+    {
+        let names: Vec<String> = message.0.custom.iter().map(|(name, _)| format!("\r\n{name}: \"")).collect();
+        assert_succeeded(&message.fire(&actions).await);
+        let head = told.recv().await.unwrap();
+        assert!(names.iter().all(|name| head.contains(name.as_str())), "{head}");
+    }
 }
 
 #[tokio::test]

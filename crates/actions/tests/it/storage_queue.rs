@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use punctual_actions::{Actions, Settings};
 use punctual_model::{ActionKind, Outcome, QueueMessage, Secret};
 
-use crate::receiver::{Answer, Receiver, redirect, status};
+use crate::receiver::{Answer, Receiver, read_head, redirect, status};
 use crate::world::{SHORT, assert_failed, build, firing, settings};
 
 const TOKEN: &str = "?sv=2019-02-02&se=2030-01-01T00:00:00Z&sp=a&sig=ab+c/d=";
@@ -123,6 +123,13 @@ async fn other_refusals_and_silence_are_told() {
     let silent = Receiver::hanging().await;
     let outcome = actions(silent.url("/{account}")).fire(&firing(message("text"))).await;
     assert_failed(&outcome, &format!("{start}Timeout The operation has timed out"));
+    let dropping = Receiver::raw(|mut tcp| async move {
+        read_head(&mut tcp).await;
+    })
+    .await;
+    let outcome = actions(dropping.url("/{account}")).fire(&firing(message("text"))).await;
+    let start = format!("{start}ReceiveFailure The underlying connection was closed: ");
+    assert!(!outcome.succeeded && outcome.message.starts_with(&start), "{}", outcome.message);
     let outcome = actions("http://169.254.169.254/{account}".into()).fire(&firing(message("text"))).await;
     assert!(outcome.message.contains("is not allowed by the egress rules"), "{}", outcome.message);
 }
