@@ -1,8 +1,15 @@
 //! Logging, to standard error.
+//!
+//! What libraries have to say below `info` is never logged, whatever the filter: it is about what goes over
+//! the wire, where secrets are.
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Log, LogFormat};
 use crate::exit::WrongUsage;
@@ -10,10 +17,56 @@ use crate::exit::WrongUsage;
 pub(super) fn start(log: &Log) -> Result<(), WrongUsage> {
     let filter = EnvFilter::try_new(&log.level)
         .map_err(|error| WrongUsage(format!("log.level: '{}' is not a filter: {error}", log.level)))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let started = match log.format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match log.format {
+        LogFormat::Json => lines.json().boxed(),
+        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
     };
+    let started =
+        tracing_subscriber::registry().with(filter).with(filter_fn(harmless)).with(lines).try_init();
     started.map_err(|error| WrongUsage(format!("could not start logging: {error}")))
+}
+
+fn harmless(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    let ours = target == "punctual" || target.starts_with("punctual_") || target.starts_with("punctual::");
+    ours || *metadata.level() <= Level::INFO
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek};
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn libraries_are_heard_from_info_upwards_whatever_the_filter() {
+        let mut file = tempfile::tempfile().unwrap();
+        let lines =
+            fmt::layer().without_time().with_ansi(false).with_writer(Arc::new(file.try_clone().unwrap()));
+        let filter = EnvFilter::try_new("trace,h2=trace,hyper=trace,fe2o3_amqp=trace").unwrap();
+        let registry = tracing_subscriber::registry().with(filter).with(filter_fn(harmless)).with(lines);
+        tracing::subscriber::with_default(registry, || {
+            tracing::trace!(target: "h2::codec", "a frame");
+            tracing::debug!(target: "hyper::proto", "a head");
+            tracing::trace!(target: "fe2o3_amqp::transport", "a frame");
+            tracing::debug!(target: "punctualish", "not ours");
+            tracing::info!(target: "h2", "this matters");
+            tracing::trace!(target: "punctual_actions", "this is ours");
+            tracing::trace!(target: "punctual::serve", "and this");
+        });
+        let mut heard = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut heard).unwrap();
+        let heard: Vec<&str> = heard.lines().map(str::trim_start).collect();
+        assert_eq!(
+            heard,
+            [
+                "INFO h2: this matters",
+                "TRACE punctual_actions: this is ours",
+                "TRACE punctual::serve: and this"
+            ]
+        );
+    }
 }
