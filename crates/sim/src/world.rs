@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{
     Clock, Collection, CollectionKey, CollectionState, Job, JobId, JobKey, Quota, Record, Skip, Sku, decide,
+    inspect,
 };
-use punctual_store::{HistoryAsk, JobsAsk, Store};
+use punctual_store::{HistoryAsk, JobsAsk, Store, SurveyAsk};
 
 pub use self::backing::Backing;
 use self::backing::Opened;
@@ -371,12 +372,24 @@ impl World {
                 None => self.book.open().extend(vec![format!("collection {index} is gone")]),
             }
         }
+        self.inspect();
         if with_history {
             for job in self.jobs() {
                 let (records, skips) = self.history(&job);
                 self.book.open().judge_history(&job.key, job.id, (records, skips));
             }
         }
+    }
+
+    /// The inspector of the product finds nothing wrong, whatever is going on.
+    fn inspect(&self) {
+        let ask = SurveyAsk { after: None, job_limit: MANY, record_limit: MANY };
+        let found = block_on(self.shared.store().survey(&ask)).expect("the store itself has no faults");
+        let flaws = found.iter().flat_map(|evidence| {
+            let told = move |flaw| format!("the inspector finds of {:?}: {flaw:?}", evidence.key);
+            inspect::judge(evidence).into_iter().map(told)
+        });
+        self.book.open().extend(flaws.collect());
     }
 
     fn history(&self, job: &Job) -> (Vec<Record>, Vec<Skip>) {
