@@ -59,8 +59,31 @@ pub(crate) struct JobRow {
     pub(crate) sku: Sku,
 }
 
+/// The collection of the row before: jobs that are read together are mostly of one, and share its names.
+#[derive(Default)]
+pub(crate) struct Last(Option<(CollectionKey, Arc<str>)>);
+
+impl Last {
+    /// Key and region of the collection of a row.
+    fn collection(&mut self, row: &Row<'_>) -> Result<(CollectionKey, Arc<str>), Mishap> {
+        let (subscription, group) = (text(row, 4)?, text(row, 5)?);
+        let (name, region) = (text(row, 6)?, text(row, 28)?);
+        if let Some((key, its_region)) = &self.0
+            && key.name.as_str() == name
+            && key.group.name.as_str() == group
+            && key.group.subscription.as_str() == subscription
+            && **its_region == *region
+        {
+            return Ok((key.clone(), Arc::clone(its_region)));
+        }
+        let found = (CollectionKey::new(subscription, group, name), Arc::from(region));
+        self.0 = Some(found.clone());
+        Ok(found)
+    }
+}
+
 /// A row of `job.sql`, `jobs.sql` or `job_by_id.sql`.
-pub(crate) fn job(row: &Row<'_>, vault: &Vault) -> Result<JobRow, Mishap> {
+pub(crate) fn job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRow, Mishap> {
     let id = JobId(row.get(0)?);
     let sealed = match row.get_ref(3)? {
         ValueRef::Null => None,
@@ -69,16 +92,14 @@ pub(crate) fn job(row: &Row<'_>, vault: &Vault) -> Result<JobRow, Mishap> {
     let document = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
     let spec = codec::decode_spec(document, sealed, id, vault)
         .map_err(|error| Mishap::unreadable(format!("job {}", id.0), &error))?;
-    let key = JobKey {
-        collection: CollectionKey::new(name(row, 4)?, name(row, 5)?, name(row, 6)?),
-        name: name(row, 1)?,
-    };
+    let (collection, region) = last.collection(row)?;
+    let key = JobKey { collection, name: name(row, 1)? };
     let StandingColumns { progress, state, generation, put_at, counters, last_started_at, revision } =
         StandingColumns::read(row, 7)?;
     let spec = Arc::new(spec);
     let job = Job { id, key, spec, state, generation, put_at, counters, last_started_at, progress, revision };
     let sku = Sku::from_number(row.get(29)?).ok_or(Mishap::invalid("the plan of a collection"))?;
-    Ok(JobRow { job, region: row.get(28)?, sku })
+    Ok(JobRow { job, region, sku })
 }
 
 /// A row of `collection.sql` and its like: its number and itself.
@@ -134,5 +155,9 @@ pub(crate) fn skip(row: &Row<'_>) -> Result<Skip, Mishap> {
 }
 
 fn name(row: &Row<'_>, place: usize) -> Result<Name, Mishap> {
-    Ok(Name::new(row.get::<_, Box<str>>(place)?))
+    Ok(Name::new(text(row, place)?))
+}
+
+fn text<'a>(row: &'a Row<'_>, place: usize) -> Result<&'a str, Mishap> {
+    Ok(row.get_ref(place)?.as_str().map_err(rusqlite::Error::from)?)
 }

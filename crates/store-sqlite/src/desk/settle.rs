@@ -68,7 +68,9 @@ impl Desk {
     /// The job was edited or deleted since it was claimed.
     fn unsettled(&mut self, fence: Fence, job: JobId) -> Result<Settled, Mishap> {
         let vault = self.vault.clone();
-        match row::one(&self.conn, query::job_by_id, [job.0], |row| row::job(row, &vault))? {
+        match row::one(&self.conn, query::job_by_id, [job.0], |row| {
+            row::job(row, &vault, &mut row::Last::default())
+        })? {
             Some(row) => Ok(Settled::Changed(Box::new(row.job), row.sku)),
             None => {
                 self.group.settled.insert(job, (fence, None));

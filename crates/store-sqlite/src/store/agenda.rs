@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::SqliteStore;
 use crate::desk::Decided;
 use crate::mishap::Mishap;
+use crate::row::Last;
 use crate::standing::{Standing, hash};
 use crate::{query, row};
 
@@ -78,8 +79,9 @@ fn decided(settlement: Settlement) -> Decided {
 /// Loads claimed jobs. One that can't be read stays claimed, so that it does not come up again and
 /// again and keeps nobody else from firing; an edit or a restart gives it another chance.
 fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Vec<Claim> {
-    let load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, Mishap> {
-        let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault))?;
+    let mut last = Last::default();
+    let mut load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, Mishap> {
+        let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault, &mut last))?;
         Ok(row.map(|row| Claim {
             fence,
             target: target_of(&row.job).into(),

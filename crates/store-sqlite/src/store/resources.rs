@@ -6,12 +6,12 @@ use punctual_store::codec::{self, Number};
 use punctual_store::{
     CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources, Trouble, WriteError,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
 use crate::desk::WrittenCollection;
 use crate::mishap::Mishap;
-use crate::row::bound;
+use crate::row::{Last, bound};
 use crate::{query, row};
 
 /// How many groups of a subscription are listed; more can't be asked for by pages.
@@ -51,7 +51,8 @@ impl Resources for SqliteStore {
     async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
         let (key, vault) = (key.clone(), self.vault.clone());
         let read = self.readers.call("read a job", move |conn| {
-            let job = row::one(conn, query::job, job_params(&key), |row| row::job(row, &vault))?;
+            let read = |row: &Row<'_>| row::job(row, &vault, &mut Last::default());
+            let job = row::one(conn, query::job, job_params(&key), read)?;
             Ok(job.map(|row| row.job))
         });
         read.await
@@ -61,7 +62,8 @@ impl Resources for SqliteStore {
         let (key, vault) = (key.clone(), self.vault.clone());
         let read = self.readers.call("read a job with its collection", move |conn| {
             let Some(collection) = read_collection(conn, &key.collection)? else { return Ok(None) };
-            let job = row::one(conn, query::job, job_params(&key), |row| row::job(row, &vault))?;
+            let read = |row: &Row<'_>| row::job(row, &vault, &mut Last::default());
+            let job = row::one(conn, query::job, job_params(&key), read)?;
             Ok(Some((collection, job.map(|row| row.job))))
         });
         read.await
@@ -73,7 +75,8 @@ impl Resources for SqliteStore {
             let [subscription, group, name] = collection_params(&key);
             let state = ask.state.map(Number::number);
             let params = params![subscription, group, name, state, bound(ask.limit), bound(ask.skip)];
-            row::many(conn, query::jobs, params, |row| Ok(row::job(row, &vault)?.job))
+            let mut last = Last::default();
+            row::many(conn, query::jobs, params, |row| Ok(row::job(row, &vault, &mut last)?.job))
         });
         read.await
     }
