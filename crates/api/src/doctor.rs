@@ -174,8 +174,8 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
         ),
         FindingKind::StaleClaim => (
             "The job was taken to be fired and came to no end, though no attempt takes that long.",
-            "Look for errors about it in the server's log: a full disk, a definition that can't be read. A \
-             restart releases it; then it is fired again with the same execution tag.",
+            "Look for errors about it in the server's log: a full disk, a definition that can't be read (delete the \
+             job and create it anew). A restart releases it; then it is fired again with the same execution tag.",
         ),
         FindingKind::NoEntry => (
             "The job is enabled and has no next time: it will not run.",
@@ -197,8 +197,8 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
         ),
         FindingKind::Unreadable => (
             "What is stored of the job can't be read: it does not run.",
-            "PUT the job again, which writes it anew. If there are several, the disk may be damaged: restore the \
-             data directory from a backup.",
+            "Delete the job and create it anew. If there are several, the disk may be damaged: stop the server and \
+             restore the data directory from a backup.",
         ),
     }
 }

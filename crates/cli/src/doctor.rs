@@ -9,6 +9,7 @@ mod stopped;
 mod table;
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use anyhow::Context;
 use punctual_api::Checkup;
@@ -23,7 +24,8 @@ pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
         Some(dir) => (runtime.block_on(stopped::check(dir))?, dir.display().to_string()),
         None => {
             let server = client::Server::read(&options.url, options.ca.as_deref())?;
-            (runtime.block_on(server.ask())?, server.to_string())
+            let timeout = Duration::from_secs(options.timeout);
+            (runtime.block_on(server.ask(timeout))?, server.to_string())
         }
     };
     let mut output = io::stdout().lock();

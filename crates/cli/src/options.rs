@@ -130,6 +130,10 @@ pub(crate) struct DoctorOptions {
     #[arg(long, value_name = "FILE", env = "PUNCTUAL_CA")]
     pub(crate) ca: Option<PathBuf>,
 
+    /// How many seconds to wait for the server's answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) timeout: u64,
+
     /// Look through the data of a stopped server instead. Nothing in it is changed.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,

@@ -20,9 +20,6 @@ use tokio_rustls::TlsConnector;
 
 use crate::exit::WrongUsage;
 
-/// A server that is there answers in milliseconds; one that does not in this time is as good as gone.
-const TIME_MAX: Duration = Duration::from_secs(10);
-
 /// A thousand findings, with names as long as names may be, fit.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -75,12 +72,12 @@ impl Server {
         })
     }
 
-    /// Asks for the checkup.
-    pub(super) async fn ask(&self) -> Result<Checkup, WrongUsage> {
-        match tokio::time::timeout(TIME_MAX, self.call()).await {
+    /// Asks for the checkup, and waits so long for the whole of it.
+    pub(super) async fn ask(&self, timeout: Duration) -> Result<Checkup, WrongUsage> {
+        match tokio::time::timeout(timeout, self.call()).await {
             Ok(answer) => answer.map_err(|why| WrongUsage(format!("could not ask {self}: {why}"))),
             Err(_elapsed) => {
-                let seconds = TIME_MAX.as_secs();
+                let seconds = timeout.as_secs();
                 Err(WrongUsage(format!("could not ask {self}: there is no answer within {seconds} s")))
             }
         }

@@ -6,6 +6,7 @@ mod architecture;
 mod command;
 mod crash;
 mod docs;
+mod doctor;
 mod firing;
 mod fuzz;
 mod in_flight;
