@@ -103,6 +103,9 @@ pub struct Progress {
     pub floor_at: Option<Timestamp>,
     /// When each run was asked for that waits behind the entry; oldest first.
     pub runs: Vec<Timestamp>,
+    /// The latest instant that a run was given. No two runs of a job have the same: it is what tells them
+    /// apart, in tags and in history.
+    pub last_run_at: Option<Timestamp>,
     /// The latest scheduled occurrence that was started or skipped.
     pub past_at: Option<Timestamp>,
     /// How many scheduled occurrences were started in this generation; what `count` counts.

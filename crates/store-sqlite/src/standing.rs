@@ -38,8 +38,17 @@ pub(crate) struct Standing {
 
 impl Standing {
     pub(crate) fn of(job: &Job) -> Self {
-        let Progress { entry, floor_at, runs, past_at, started_count, drop_count, last_failed, ended_at } =
-            &job.progress;
+        let Progress {
+            entry,
+            floor_at,
+            runs,
+            last_run_at,
+            past_at,
+            started_count,
+            drop_count,
+            last_failed,
+            ended_at,
+        } = &job.progress;
         Self {
             due_at: entry.map(|entry| to_ticks(entry.due_at)),
             target: hash(&target_of(job)),
@@ -54,8 +63,7 @@ impl Standing {
             drop_count: *drop_count,
             last_failed: *last_failed,
             ended_at: ended_at.map(to_ticks),
-            runs: (!runs.is_empty())
-                .then(|| runs.iter().flat_map(|at| to_ticks(*at).to_be_bytes()).collect()),
+            runs: written_runs(runs, *last_run_at),
             state: job.state.number(),
             counters: job.counters,
             last_started_at: job.last_started_at.map(to_ticks),
@@ -129,6 +137,8 @@ impl StandingColumns {
                 ordinal: row.get(first + 5)?,
             }),
         };
+        let runs = row.get_ref(first + 12)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        let (runs, last_run_at) = read_runs(runs.unwrap_or_default())?;
         let progress = Progress {
             entry,
             floor_at: instant(6)?,
@@ -137,10 +147,8 @@ impl StandingColumns {
             drop_count: row.get(first + 9)?,
             last_failed: row.get(first + 10)?,
             ended_at: instant(11)?,
-            runs: match row.get_ref(first + 12)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
-                None => Vec::new(),
-                Some(bytes) => runs(bytes)?,
-            },
+            runs,
+            last_run_at,
         };
         Ok(Self {
             progress,
@@ -159,12 +167,38 @@ impl StandingColumns {
     }
 }
 
-fn runs(bytes: &[u8]) -> Result<Vec<Timestamp>, Mishap> {
-    let (ticks, rest) = bytes.as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err(Mishap::invalid("the waiting runs of a job"));
+/// Begins the runs of a job where the latest one is written before those that wait. Without it there are
+/// only those: that is how they were written at first.
+const WITH_LATEST: u8 = 1;
+
+fn written_runs(runs: &[Timestamp], last_run_at: Option<Timestamp>) -> Option<Vec<u8>> {
+    let ticks = last_run_at.iter().chain(runs).flat_map(|at| to_ticks(*at).to_be_bytes());
+    let first = last_run_at.map(|_| WITH_LATEST);
+    let bytes: Vec<u8> = first.into_iter().chain(ticks).collect();
+    (!bytes.is_empty()).then_some(bytes)
+}
+
+fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), Mishap> {
+    let invalid = || Mishap::invalid("the runs of a job");
+    let all = |bytes: &[u8]| -> Result<Vec<Timestamp>, Mishap> {
+        let (ticks, rest) = bytes.as_chunks::<8>();
+        if rest.is_empty() {
+            ticks.iter().map(|bytes| instant(i64::from_be_bytes(*bytes))).collect()
+        } else {
+            Err(invalid())
+        }
+    };
+    match bytes {
+        [WITH_LATEST, rest @ ..] if rest.len() % 8 == 0 => {
+            let mut runs = all(rest)?;
+            if runs.is_empty() {
+                return Err(invalid());
+            }
+            let latest = runs.remove(0);
+            Ok((runs, Some(latest)))
+        }
+        bytes => Ok((all(bytes)?, None)),
     }
-    ticks.iter().map(|bytes| instant(i64::from_be_bytes(*bytes))).collect()
 }
 
 pub(crate) fn instant(ticks: i64) -> Result<Timestamp, Mishap> {
@@ -173,4 +207,26 @@ pub(crate) fn instant(ticks: i64) -> Result<Timestamp, Mishap> {
 
 fn optional_instant(ticks: Option<i64>) -> Result<Option<Timestamp>, Mishap> {
     ticks.map(instant).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_read_as_they_were_written_now_and_at_first() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let check = |runs: &[Timestamp], last_run_at: Option<Timestamp>| {
+            let written = written_runs(runs, last_run_at).unwrap_or_default();
+            assert_eq!(read_runs(&written).unwrap(), (runs.to_vec(), last_run_at));
+        };
+        check(&[], None);
+        check(&[], Some(at(3)));
+        check(&[at(1), at(2)], Some(at(2)));
+        let at_first: Vec<u8> = [at(1), at(2)].iter().flat_map(|at| to_ticks(*at).to_be_bytes()).collect();
+        assert_eq!(read_runs(&at_first).unwrap(), (vec![at(1), at(2)], None));
+        for bytes in [&[1][..], &[2; 9], &[0; 12]] {
+            assert!(read_runs(bytes).is_err(), "{bytes:?}");
+        }
+    }
 }

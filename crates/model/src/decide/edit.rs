@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::next::{due_unstarted, end, next_occurrence, timetable};
+use super::next::{TICK, due_unstarted, end, next_occurrence, run_entry, timetable};
 use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress, Skip};
 
 /// Where and when a job is placed.
@@ -27,7 +27,11 @@ pub fn place(spec: JobSpec, key: &JobKey, current: Option<&Job>, placement: Plac
         put_at: placement.now,
         counters: Counters::default(),
         last_started_at: current.and_then(|job| job.last_started_at),
-        progress: Progress { runs: current.map(waiting_runs).unwrap_or_default(), ..Progress::default() },
+        progress: Progress {
+            runs: current.map(waiting_runs).unwrap_or_default(),
+            last_run_at: current.and_then(|job| job.progress.last_run_at),
+            ..Progress::default()
+        },
         revision: current.map_or(0, |job| job.revision),
         spec: Arc::new(spec),
     };
@@ -126,22 +130,23 @@ pub fn run(current: &Job, now: Timestamp) -> Option<Job> {
         return None;
     }
     let mut job = current.clone();
-    // Each run has an instant of its own: it is what tells them apart.
-    let taken = job.progress.entry.map(|entry| entry.nominal_at).into_iter().chain(job.last_started_at);
-    let latest = job.progress.runs.iter().copied().chain(taken).filter(|&at| is_near(at, now)).max();
-    let asked_at = latest.map_or(now, |latest| latest + SignedDuration::from_nanos(100));
+    // Each run has an instant of its own, also of those that are asked for at once, and where a clock was set
+    // back or is behind that of another node. It goes at once all the same.
+    let latest = waiting_runs(&job).into_iter().chain(job.progress.last_run_at).max();
+    let asked_at = latest.map_or(now, |latest| now.max(latest + TICK));
+    job.progress.last_run_at = Some(asked_at);
     match job.progress.entry {
-        Some(entry) if entry.started() || is_run(&entry) || entry.due_at <= now => {
+        Some(entry) if entry.started() || is_run(&entry) || entry.due_at <= now || released(&entry) => {
             job.progress.runs.push(asked_at);
         }
-        Some(_) | None => job.progress.entry = Some(Entry::run(asked_at)),
+        Some(_) | None => job.progress.entry = Some(run_entry(asked_at, now)),
     }
     Some(job)
 }
 
-/// Runs asked for in the same instant get instants right behind one another, never far ones.
-fn is_near(at: Timestamp, now: Timestamp) -> bool {
-    at >= now && at.duration_since(now) < SignedDuration::from_millis(1)
+/// Whether it waited behind another occurrence: it is due, whatever the clock of this node says.
+fn released(entry: &Entry) -> bool {
+    entry.due_at > entry.nominal_at
 }
 
 /// Puts the next occurrence on the agenda, or ends the job.
@@ -164,7 +169,7 @@ fn schedule(job: &mut Job, placement: Placement) {
 /// The oldest run that waits becomes the entry.
 fn next_run(job: &mut Job, placement: Placement) {
     if placement.collection_enabled && !job.progress.runs.is_empty() {
-        job.progress.entry = Some(Entry::run(job.progress.runs.remove(0)));
+        job.progress.entry = Some(run_entry(job.progress.runs.remove(0), placement.now));
     }
 }
 

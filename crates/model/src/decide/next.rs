@@ -6,7 +6,7 @@ use punctual_recurrence::Timetable;
 use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
 /// The resolution of time, so that "later than" can be said.
-const TICK: SignedDuration = SignedDuration::from_nanos(100);
+pub(super) const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 /// The timetable of a stored job. Stored rules were checked when they were written.
 pub(super) fn timetable(job: &Job) -> Timetable {
@@ -106,11 +106,16 @@ pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
         }
     }
     if !job.progress.runs.is_empty() {
-        job.progress.entry = Some(Entry::run(job.progress.runs.remove(0)));
+        job.progress.entry = Some(run_entry(job.progress.runs.remove(0), now));
     } else {
         job.progress.entry = scheduled.map(Entry::scheduled);
     }
     next
+}
+
+/// A run that goes now. The instant that tells it from others may be ahead of the clock.
+pub(super) fn run_entry(asked_at: Timestamp, now: Timestamp) -> Entry {
+    Entry { due_at: asked_at.min(now), ..Entry::run(asked_at) }
 }
 
 /// Releases the newest occurrence that came due while another was in flight: it gets a record that it

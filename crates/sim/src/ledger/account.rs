@@ -251,11 +251,6 @@ impl Account {
         started.len()
     }
 
-    /// Whether a run of this instant was started.
-    pub(crate) fn run_at(&self, at: Timestamp) -> bool {
-        self.occurrences.keys().any(|(_, cause, of)| (*cause, *of) == (Cause::Run, at))
-    }
-
     /// A scheduled occurrence has an outcome.
     pub(super) fn note_past(&mut self, at: Timestamp) {
         self.past_at = self.past_at.max(Some(at));

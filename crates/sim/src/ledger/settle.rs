@@ -83,9 +83,7 @@ impl Account {
             let postponed = record.status == RecordStatus::Postponed;
             let Record { generation, cause, nominal_at, step, attempt, .. } = *record;
             let new = self.attempts.insert((generation, cause, nominal_at, step, attempt, postponed));
-            // A clock that was set back lets a run go before what was released already: that is released
-            // again, and its first release is the one on record.
-            if !new && (steady || !postponed) {
+            if !new {
                 problems.push(format!("{nominal_at} step {step} attempt {attempt} has two records"));
             }
             if new {

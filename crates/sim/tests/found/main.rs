@@ -4,6 +4,7 @@
 //! prints it as a test.
 
 mod edit;
+mod run;
 mod seeds;
 
 use punctual_sim::{Backing, Op, Verdict, verdict};

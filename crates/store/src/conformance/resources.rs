@@ -83,6 +83,7 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
         floor_at: Some(at(60)),
         drop_count: 2,
         runs: vec![at(1), at(2), at(2)],
+        last_run_at: Some(at(3)),
         past_at: Some(at(-60)),
         started_count: 8,
         last_failed: true,

@@ -22,6 +22,7 @@ pub async fn a_settlement_is_recorded(store: Arc<dyn Store>) {
         floor_at: Some(at(60)),
         drop_count: 8,
         runs: vec![at(4)],
+        last_run_at: Some(at(5)),
         past_at: Some(at(0)),
         started_count: 5,
         last_failed: true,

@@ -209,3 +209,21 @@ fn as_many_runs_wait_as_may_and_no_more() {
     }
     assert!(!world.run());
 }
+
+#[test]
+fn runs_have_instants_of_their_own_whatever_clocks_say() {
+    let mut world = World::put(minutely());
+    world.disable();
+    world.until(100);
+    let mut seen = BTreeSet::new();
+    for asked in [100, 100, 40, 40, 100, 101] {
+        let job = crate::decide::run(&world.job, at(asked)).unwrap();
+        let entry = job.progress.entry.unwrap();
+        assert!(entry.due_at <= at(asked), "it goes at once, though the clock was set back");
+        assert!(seen.insert(entry.nominal_at), "{asked}");
+        world.job = job;
+        world.fire(asked.max(100), true);
+    }
+    assert_eq!(seen.last(), Some(&at(101)), "and by the clock as soon as that is ahead again");
+    assert_eq!(world.records.iter().map(|record| record.nominal_at).collect::<BTreeSet<_>>(), seen);
+}
