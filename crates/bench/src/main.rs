@@ -50,7 +50,12 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> anyhow::Result<usize> {
     std::fs::create_dir_all(&options.dir)
         .with_context(|| format!("could not make {}", options.dir.display()))?;
-    let stand = Stand { server: options.server.clone(), dir: options.dir.clone() };
+    let stand = Stand {
+        server: options.server.clone(),
+        dir: options.dir.clone(),
+        azurite: options.azurite.clone(),
+        rabbitmq: options.rabbitmq.clone(),
+    };
     let machine = Machine::look(&options.dir)?;
     println!("{}, {}\n", machine.text(), options.commit);
     let mut fault_count = 0;

@@ -34,6 +34,14 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", default_value = "commit unknown")]
     pub(crate) commit: String,
 
+    /// Where an Azurite is, for the workload queues.
+    #[arg(long, value_name = "URL")]
+    pub(crate) azurite: Option<String>,
+
+    /// Where a RabbitMQ is that speaks AMQP 1.0, for the workload queues.
+    #[arg(long, value_name = "URL")]
+    pub(crate) rabbitmq: Option<String>,
+
     /// What to measure; everything if nothing is named.
     #[arg(value_name = "WORKLOAD")]
     named: Vec<Workload>,
@@ -53,4 +61,5 @@ const WORKLOADS: &str = "Workloads:
   herd=JOBS            jobs that are due at one instant
   steady=RATE,SECONDS  so many jobs a second
   idle=JOBS            jobs that are due some day
-  slow                 a target that hangs, beside healthy ones";
+  slow                 a target that hangs, beside healthy ones
+  queues               messages into Azurite and RabbitMQ; only if it is named";

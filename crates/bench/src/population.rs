@@ -70,8 +70,7 @@ pub(crate) fn idle_job(number: usize) -> String {
 }
 
 /// A job that posts once. It is not retried, so that what does not arrive is seen to be lost.
-pub(crate) fn once_job(url: &str, due_at: u64) -> String {
-    let start = clock::text(due_at);
+pub(crate) fn once_job(url: &str, start: &str) -> String {
     format!(
         r#"{{"properties":{{"startTime":"{start}","action":{{"type":"Http","request":{{"uri":"{url}","method":"POST","headers":{{"content-type":"application/json"}},"body":"{{\"event\":\"due\"}}"}},"retryPolicy":{{"retryType":"None"}}}},"state":"Enabled"}}}}"#
     )

@@ -34,7 +34,12 @@ pub(crate) enum Role {
 
 impl Server {
     /// Starts a server on a directory, and says how long it took until it was ready.
-    pub(crate) fn start(binary: &Path, dir: &Path, role: Role) -> anyhow::Result<(Self, Duration)> {
+    pub(crate) fn start(
+        binary: &Path,
+        dir: &Path,
+        role: Role,
+        settings: &[(&'static str, String)],
+    ) -> anyhow::Result<(Self, Duration)> {
         let address = free_address()?;
         let log = dir.join("server.log");
         let output = File::options().create(true).append(true).open(&log).context("could not make a log")?;
@@ -52,6 +57,7 @@ impl Server {
             })
             // Settings of whoever runs the bench are not the server's.
             .env_clear()
+            .envs(settings.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null())
             .stdout(output.try_clone().context("could not share the log")?)
             .stderr(output)

@@ -21,6 +21,8 @@ const QUIET: Duration = Duration::from_secs(2);
 const SILENCE: Duration = Duration::from_secs(75);
 /// How often the receiver's log is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the server is asked where it has more to do.
+const LOOK_SELDOM: Duration = Duration::from_millis(50);
 
 /// Where a job fires, and how long after the start.
 pub(crate) type Shot = dyn Fn(usize) -> (String, Duration) + Send + Sync;
@@ -40,6 +42,16 @@ pub(crate) struct Aimed {
 impl Volley {
     /// Makes the jobs; the first instants lie far enough ahead for that.
     pub(crate) fn aim(&self, server: SocketAddr) -> anyhow::Result<Aimed> {
+        let shot = Arc::clone(&self.shot);
+        self.aim_by(server, move |number, start| population::once_job(&shot(number).0, start))
+    }
+
+    /// The same, with jobs that a number and a start time make.
+    pub(crate) fn aim_by(
+        &self,
+        server: SocketAddr,
+        job: impl Fn(usize, &str) -> String + Send + Sync + 'static,
+    ) -> anyhow::Result<Aimed> {
         let trial_at = self.count.next_multiple_of(JOBS_OF_COLLECTION);
         population::make_collections(server, trial_at + TRIAL)?;
         let trial = population::put_jobs(server, trial_at, TRIAL, population::idle_job)?;
@@ -47,8 +59,8 @@ impl Volley {
         let start_at = whole_tick(clock::wall_nanos() + nanos(lead));
         let shot = Arc::clone(&self.shot);
         population::put_jobs(server, 0, self.count, move |number| {
-            let (url, after) = shot(number);
-            population::once_job(&url, whole_tick(start_at + nanos(after)))
+            let (_, after) = shot(number);
+            job(number, &clock::text(whole_tick(start_at + nanos(after))))
         })?;
         if clock::wall_nanos() + nanos(QUIET) > start_at {
             bail!("making {} jobs took longer than the {lead:?} that were foreseen", self.count);
@@ -133,6 +145,26 @@ pub(crate) fn await_records(
     job_count: usize,
     limit: Duration,
 ) -> anyhow::Result<Recorded> {
+    await_ends(server, job_count, limit, LOOK_EVERY)
+}
+
+/// The same from an instant on, for jobs that take long: asking costs the server something, too.
+pub(crate) fn await_records_from(
+    server: SocketAddr,
+    job_count: usize,
+    start_at: u64,
+    limit: Duration,
+) -> anyhow::Result<Recorded> {
+    clock::pause(Duration::from_nanos(start_at.saturating_sub(clock::wall_nanos())));
+    await_ends(server, job_count, limit, LOOK_SELDOM)
+}
+
+fn await_ends(
+    server: SocketAddr,
+    job_count: usize,
+    limit: Duration,
+    step: Duration,
+) -> anyhow::Result<Recorded> {
     let mut asker = Asker::open(server)?;
     let since = clock::now();
     let collections = 0..job_count.div_ceil(JOBS_OF_COLLECTION);
@@ -141,7 +173,7 @@ pub(crate) fn await_records(
             if since.elapsed() > limit {
                 bail!("collection {number} has jobs that did not end within {limit:?}");
             }
-            clock::pause(LOOK_EVERY);
+            clock::pause(step);
         }
     }
     let done_at = clock::wall_nanos();

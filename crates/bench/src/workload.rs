@@ -6,6 +6,7 @@ mod herd;
 mod idle;
 mod limits;
 mod many;
+mod queues;
 mod slow;
 mod steady;
 
@@ -32,6 +33,7 @@ pub(crate) enum Workload {
     Steady { rate: u32, seconds: u32 },
     Idle { jobs: usize },
     Slow,
+    Queues,
 }
 
 /// What a run has found.
@@ -45,6 +47,9 @@ pub(crate) struct Report {
 pub(crate) struct Stand {
     pub(crate) server: PathBuf,
     pub(crate) dir: PathBuf,
+    /// Where queue services are, if there are any.
+    pub(crate) azurite: Option<String>,
+    pub(crate) rabbitmq: Option<String>,
 }
 
 impl Stand {
@@ -54,11 +59,22 @@ impl Stand {
     }
 
     fn start(&self, dir: &Path, role: Role) -> anyhow::Result<(Server, Duration)> {
-        Server::start(&self.server, dir, role)
+        self.start_with(dir, role, &[])
+    }
+
+    /// With settings in the environment.
+    fn start_with(
+        &self,
+        dir: &Path,
+        role: Role,
+        settings: &[(&'static str, String)],
+    ) -> anyhow::Result<(Server, Duration)> {
+        Server::start(&self.server, dir, role, settings)
     }
 }
 
 impl Workload {
+    /// What needs nothing but the machine.
     pub(crate) fn all() -> Vec<Self> {
         vec![
             Self::Limits,
@@ -86,6 +102,7 @@ impl Workload {
             Self::Steady { .. } => "how punctual is a steady stream?",
             Self::Idle { .. } => "what do jobs cost that do nothing?",
             Self::Slow => "what does a target that hangs do to the others, at 1,000 a second?",
+            Self::Queues => "how fast are messages put into real queues?",
         }
     }
 
@@ -99,6 +116,7 @@ impl Workload {
             Self::Steady { rate, seconds } => steady::measure(stand, rate, seconds),
             Self::Idle { jobs } => idle::measure(stand, jobs),
             Self::Slow => slow::measure(stand),
+            Self::Queues => queues::measure(stand),
         }
     }
 }
@@ -114,6 +132,7 @@ impl fmt::Display for Workload {
             Self::Steady { rate, seconds } => write!(f, "steady={rate},{seconds}"),
             Self::Idle { jobs } => write!(f, "idle={jobs}"),
             Self::Slow => f.write_str("slow"),
+            Self::Queues => f.write_str("queues"),
         }
     }
 }
@@ -132,6 +151,7 @@ impl FromStr for Workload {
             "herd" => Self::Herd { jobs: jobs(10_000)? },
             "idle" => Self::Idle { jobs: jobs(1_000_000)? },
             "slow" => Self::Slow,
+            "queues" => Self::Queues,
             "steady" => {
                 let (rate, seconds) = argument.unwrap_or("1000,60").split_once(',').ok_or_else(|| {
                     format!("'{text}': a rate and a number of seconds are needed, such as steady=1000,60")
@@ -140,7 +160,7 @@ impl FromStr for Workload {
             }
             _ => return Err(format!("'{name}' is no workload")),
         };
-        if argument.is_some() && matches!(workload, Self::Limits | Self::Get | Self::Slow) {
+        if argument.is_some() && matches!(workload, Self::Limits | Self::Get | Self::Slow | Self::Queues) {
             return Err(format!("{name} takes no number"));
         }
         Ok(workload)
@@ -158,10 +178,10 @@ mod tests {
 
     #[test]
     fn a_workload_reads_what_it_writes() {
-        for workload in Workload::all() {
+        for workload in Workload::all().into_iter().chain([Workload::Queues]) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
-        for wrong in ["x", "herd=", "herd=0", "herd=99999999", "steady=1000", "get=5"] {
+        for wrong in ["x", "herd=", "herd=0", "herd=99999999", "steady=1000", "get=5", "queues=5"] {
             assert!(wrong.parse::<Workload>().is_err(), "{wrong}");
         }
     }

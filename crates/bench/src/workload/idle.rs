@@ -35,7 +35,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
 
     let receiver = Receiver::start(1, 1, Duration::ZERO)?;
     let due_at = (clock::wall_nanos() / 1_000_000_000 + DOWN_SECONDS) * 1_000_000_000;
-    let body = population::once_job(&receiver.url(0), due_at);
+    let body = population::once_job(&receiver.url(0), &clock::text(due_at));
     let (status, answer) = Asker::open(server.address())?.put(&population::job(jobs), &body)?;
     if status != 201 {
         bail!("a job was answered {status}: {answer}");
