@@ -14,6 +14,7 @@ mod client;
 mod connector;
 mod dial;
 mod egress;
+mod explanation;
 mod failure;
 mod http;
 mod oauth;

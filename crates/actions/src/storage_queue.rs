@@ -15,13 +15,12 @@ use punctual_model::{Firing, Outcome, QueueMessage};
 use url::Url;
 
 use crate::Actions;
+use crate::explanation::{element, shown};
 use crate::failure::Failure;
 use crate::http::{answer, status};
+use crate::scrub::Scrub;
 
 static CLIENT_REQUEST: HeaderName = HeaderName::from_static("x-ms-client-request-id");
-
-/// How much of the service's explanation is shown.
-const EXPLANATION_CHARACTERS_MAX: usize = 300;
 
 /// Where the queues of an account are.
 pub(crate) struct Endpoint(String);
@@ -110,11 +109,16 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
         response.headers().get("x-ms-error-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
     let answer = answer::Answer::capture(response, answer::BODY_BYTES_MAX).await;
     let answer = answer.map_err(|error| Problem::NoAnswer(Failure::of(&error)))?;
-    if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, code, &answer.body)) }
+    if answer.status.is_success() {
+        return Ok(());
+    }
+    let mut scrub = Scrub::default();
+    scrub.note(message.sas_token.expose());
+    Err(refusal(answer.status, code, &answer.body, &scrub))
 }
 
 /// What the service says about a refusal.
-fn refusal(status: StatusCode, code: Option<String>, body: &[u8]) -> Problem {
+fn refusal(status: StatusCode, code: Option<String>, body: &[u8], scrub: &Scrub) -> Problem {
     let body = String::from_utf8_lossy(body);
     let code = code.or_else(|| element(&body, "Code").map(str::to_owned)).unwrap_or_default();
     match (status, code.as_str()) {
@@ -130,18 +134,14 @@ fn refusal(status: StatusCode, code: Option<String>, body: &[u8]) -> Problem {
     }
     if status == StatusCode::FORBIDDEN || status == StatusCode::UNAUTHORIZED {
         text.push_str(" The service did not accept the SAS token");
-    } else if let Some(said) = element(&body, "Message").and_then(|text| text.lines().next())
+    } else if let Some(said) = element(&body, "Message").map(|said| shown(said, scrub))
+        && !said.is_empty()
         && !["succeeded", "does not exist", "could not be found"].iter().any(|word| said.contains(word))
     {
         text.push(' ');
-        text.extend(said.chars().filter(|letter| !letter.is_control()).take(EXPLANATION_CHARACTERS_MAX));
+        text.push_str(&said);
     }
     Problem::Refused(text)
-}
-
-fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
-    rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
 }
 
 #[cfg(test)]

@@ -44,7 +44,8 @@ impl AmqpEndpoint {
         let url = url.ok_or_else(|| Failure::unusable("The address of the namespace is not valid"))?;
         let secure = url.scheme() == "amqps";
         let port = url.port().unwrap_or(if secure { 5671 } else { 5672 });
-        Ok(Host { secure, name: url.host_str().unwrap_or_default().to_owned(), port })
+        // Names are the same in any letter case, and so are those who share a connection.
+        Ok(Host { secure, name: url.host_str().unwrap_or_default().to_lowercase(), port })
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn the_amqp_endpoint_is_a_template() {
         let check = |template, secure, name: &str, port| {
-            let host = AmqpEndpoint::new(template).unwrap().host("shop").unwrap();
+            let host = AmqpEndpoint::new(template).unwrap().host("Shop").unwrap();
             assert_eq!(host, Host { secure, name: name.into(), port }, "{template}");
         };
         check("amqps://{namespace}.servicebus.windows.net", true, "shop.servicebus.windows.net", 5671);

@@ -17,14 +17,12 @@ use super::parcel::message_id;
 use super::token::Token;
 use super::{Credentials, spelling};
 use crate::Actions;
+use crate::explanation;
 use crate::failure::Failure;
 use crate::http::{answer, status};
 use crate::scrub::Scrub;
 
 static BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
-
-/// How much of the service's explanation is shown.
-const EXPLANATION_CHARACTERS_MAX: usize = 300;
 
 /// Header fields that carry the request itself: a property of such a name can't be a header field.
 const TAKEN: [&str; 14] = [
@@ -172,18 +170,11 @@ fn refusal(status: StatusCode, body: &[u8], scrub: &Scrub) -> Failure {
         return Failure::new(word, text);
     }
     let body = String::from_utf8_lossy(body);
-    let said = scrub.clean(detail(&body).into());
-    let said = said.chars().filter(|letter| !letter.is_control()).take(EXPLANATION_CHARACTERS_MAX);
-    let said = said.collect::<String>();
+    // `<Error><Code>404</Code><Detail>…</Detail></Error>` is the service's way.
+    let said = explanation::shown(explanation::element(&body, "Detail").unwrap_or(&body), scrub);
     if !said.is_empty() {
         text.push_str(": ");
         text.push_str(&said);
     }
     Failure::new(word, text)
-}
-
-/// `<Error><Code>404</Code><Detail>…</Detail></Error>` is the service's way.
-fn detail(body: &str) -> &str {
-    let inner = body.split_once("<Detail>").and_then(|(_, rest)| rest.split_once("</Detail>"));
-    inner.map_or_else(|| body.trim().lines().next().unwrap_or_default(), |(detail, _)| detail.trim())
 }

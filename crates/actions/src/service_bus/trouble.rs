@@ -15,11 +15,9 @@ use fe2o3_amqp_types::primitives::Symbol;
 use fe2o3_amqp_types::sasl::SaslCode;
 
 use super::cbs::{CbsAttachError, CbsError};
+use crate::explanation;
 use crate::failure::Failure;
 use crate::scrub::Scrub;
-
-/// How much of a broker's explanation is shown.
-const EXPLANATION_CHARACTERS_MAX: usize = 300;
 
 /// Puts errors into words.
 pub(super) struct Trouble {
@@ -223,9 +221,7 @@ impl Trouble {
     }
 
     fn shown(&self, text: &str) -> String {
-        let line = text.lines().next().unwrap_or_default();
-        let clean = self.scrub.clean(line.into());
-        clean.chars().filter(|letter| !letter.is_control()).take(EXPLANATION_CHARACTERS_MAX).collect()
+        explanation::shown(text, &self.scrub)
     }
 }
 

@@ -223,15 +223,20 @@ async fn tokens_are_renewed_before_they_expire() {
     let lifetime = Duration::from_secs(2);
     let actions = build(Settings { service_bus_token_lifetime: lifetime, ..double.settings() }).unwrap();
     let begun = Instant::now();
-    let mut count = 0;
+    let mut count = 0_u64;
     while begun.elapsed() < lifetime * 2 {
-        assert_succeeded(&note("orders").fire(&actions).await);
+        for queue in ["orders", "invoices"] {
+            assert_succeeded(&note(queue).fire(&actions).await);
+        }
         count += 1;
     }
     let counts = double.counts().await;
     assert_eq!(counts["connections"], 1, "the first connection was good all the time");
-    assert!(counts["tokens"].as_u64().unwrap() >= 3, "{counts}");
-    assert_eq!(counts["waiting"]["orders"], count);
+    assert!(counts["tokens"].as_u64().unwrap() >= 6, "{counts}");
+    assert_eq!(
+        (&counts["waiting"]["orders"], &counts["waiting"]["invoices"]),
+        (&count.into(), &count.into())
+    );
 }
 
 #[tokio::test]
@@ -256,6 +261,28 @@ async fn connections_that_fail_leave_nothing_behind() {
     }
     let closed = async { while double.counts().await["open"] != 0 {} };
     timeout(Duration::from_secs(10), closed).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_keys_and_entities_is_bounded() {
+    let keys = (0..600).map(|number| (format!("key-{number}"), format!("secret-{number}")));
+    let keys: Vec<(String, String)> = keys.collect();
+    let Some(double) = Double::start_with(0, &keys).await else { return };
+    let actions = build(Settings { service_bus_sasl: Sasl::Plain, ..double.settings() }).unwrap();
+    for some in keys.chunks(50) {
+        let outcomes = join_all(some.iter().map(|(name, key)| note("orders").key(name, key).fire(&actions)));
+        outcomes.await.iter().for_each(assert_succeeded);
+    }
+    let bounded = async { while double.counts().await["open"].as_u64().unwrap() > 512 {} };
+    timeout(Duration::from_secs(10), bounded).await.unwrap();
+    // Entities that are not there cost a link each, not a connection.
+    let before = double.counts().await["connections"].as_u64().unwrap();
+    for some in (0..500).collect::<Vec<_>>().chunks(25) {
+        let outcomes = join_all(some.iter().map(|number| note(&format!("nowhere-{number}")).fire(&actions)));
+        assert!(outcomes.await.iter().all(|outcome| outcome.message.contains(" MessagingEntityNotFound ")));
+    }
+    let opened = double.counts().await["connections"].as_u64().unwrap() - before;
+    assert!(opened < 100, "{opened}");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Messages for Service Bus, and a double of it to send them to.
 
+use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,6 +113,11 @@ impl Double {
     }
 
     pub(crate) async fn start_at(port: u64) -> Option<Self> {
+        Self::start_with(port, &[]).await
+    }
+
+    /// With more keys, by name.
+    pub(crate) async fn start_with(port: u64, more_keys: &[(String, String)]) -> Option<Self> {
         let Some(script) = std::env::var_os("PUNCTUAL_TEST_BUS_DOUBLE") else {
             eprintln!("SKIPPED: PUNCTUAL_TEST_BUS_DOUBLE names no double of Service Bus");
             return None;
@@ -129,11 +135,14 @@ impl Double {
         ];
         let many = (0..100).map(|number| format!("q{number}"));
         let queues: Vec<String> = queues.map(str::to_owned).into_iter().chain(many).collect();
+        let known = [(KEY_NAME, KEY), (OTHER[0], OTHER[1])].into_iter();
+        let more = more_keys.iter().map(|(name, key)| (name.as_str(), key.as_str()));
+        let keys: HashMap<&str, &str> = known.chain(more).collect();
         let options = json!({
             "amqp": port,
             "queues": queues,
             "topics": {"news": ["all", "some"]},
-            "keys": {KEY_NAME: KEY, OTHER[0]: OTHER[1]},
+            "keys": keys,
         });
         let mut command = Command::new("node");
         command.arg(script).arg(options.to_string()).stdout(Stdio::piped()).kill_on_drop(true);

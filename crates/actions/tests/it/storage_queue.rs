@@ -111,12 +111,12 @@ async fn other_refusals_and_silence_are_told() {
             error(
                 400,
                 "InvalidQueryParameterValue",
-                "Value for one of the query parameters is invalid.\nTime:x",
+                "Value for one of the query parameters in &sig=ab%2Bc%2Fd%3D&x is invalid.\nTime:x",
             )
         })
         .await,
         &format!(
-            "{start}'BadRequest' InvalidQueryParameterValue Value for one of the query parameters is invalid."
+            "{start}'BadRequest' InvalidQueryParameterValue Value for one of the query parameters in &sig=***&x is invalid."
         ),
     );
     assert_failed(&fire_at(|| status(503)).await, &format!("{start}'ServiceUnavailable'"));
