@@ -92,6 +92,7 @@ impl Inspector {
 
     /// Looks once at what is due and what is claimed. `now` is real and does not go back.
     pub async fn look(&self, now: Instant) -> Result<(), Trouble> {
+        self.book().begin_look();
         self.look_at_waits(now).await?;
         self.look_at_findings_again().await
     }

@@ -47,6 +47,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_pruned_before_it_was_noted_ended_before_all_that_is_left() {
+        let check = |records: &str, expected: Option<i64>| {
+            let mut conn = Connection::open_in_memory().unwrap();
+            conn.execute_batch(SCHEMA_VERSION).unwrap();
+            conn.execute_batch(MIGRATIONS[0].1).unwrap();
+            conn.execute(query::set_schema_version, params![1, "first"]).unwrap();
+            conn.execute(query::insert_counters, params![b"x"]).unwrap();
+            conn.execute_batch(records).unwrap();
+            migrate(&mut conn).unwrap();
+            let before: Option<i64> = conn.query_row(query::pruned_before, [], |row| row.get(0)).unwrap();
+            assert_eq!(before, expected, "{records}");
+        };
+        check("", None);
+        let record = |sequence: i64, ended_at: i64| {
+            format!(
+                "INSERT INTO history VALUES ({sequence}, 1, 1, {sequence}, 0, 0, 0, 1, 0, {ended_at}, 0, 0, '');"
+            )
+        };
+        check(&(record(1, 70) + &record(2, 60) + &record(3, 90)), Some(60));
+    }
+
+    #[test]
     fn a_newer_schema_is_refused() {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();

@@ -10,6 +10,9 @@ use punctual_store::{Extent, Trouble};
 /// How many findings are kept. Where there are more, something is so wrong that the first ones show it.
 const FINDINGS_MAX: usize = 1_000;
 
+/// How many lines are logged between two looks; of the others, how many there were.
+const LINES_MAX: usize = 50;
+
 /// The book of findings.
 #[derive(Default)]
 pub(super) struct Book {
@@ -28,6 +31,7 @@ pub(super) struct Book {
     /// The most that were found at once and not kept: the same ones are found again in every walk.
     unkept_most: BTreeMap<FindingKind, u64>,
     troubles: BTreeMap<Task, String>,
+    line_count: usize,
 }
 
 /// Who reads the store.
@@ -106,16 +110,34 @@ impl Book {
             return false;
         }
         let Finding { kind, job, key, detail, .. } = &finding;
-        let name = key.as_ref().map(|key| format!("{}/{}", key.collection.name, key.name));
-        tracing::warn!(kind = kind.name(), job = job.0, name, detail, "an invariant does not hold");
+        if self.has_line() {
+            let name = key.as_ref().map(|key| format!("{}/{}", key.collection.name, key.name));
+            tracing::warn!(kind = kind.name(), job = job.0, name, detail, "an invariant does not hold");
+        }
         *self.totals.entry(*kind).or_default() += 1;
         self.open.insert(place, finding);
         true
     }
 
     fn close(&mut self, place: (JobId, FindingKind)) {
-        if let Some(finding) = self.open.remove(&place) {
+        if let Some(finding) = self.open.remove(&place)
+            && self.has_line()
+        {
             tracing::info!(kind = finding.kind.name(), job = finding.job.0, "an invariant holds again");
+        }
+    }
+
+    /// Whether there is room in the log for one more line. What flaps must not flood it.
+    fn has_line(&mut self) -> bool {
+        self.line_count += 1;
+        self.line_count <= LINES_MAX
+    }
+
+    /// A look begins: lines that were left out are summed up.
+    pub(super) fn begin_look(&mut self) {
+        let count = std::mem::take(&mut self.line_count).saturating_sub(LINES_MAX);
+        if count > 0 {
+            tracing::warn!(count, "more invariants do not hold, or hold again; `punctual doctor` lists them");
         }
     }
 

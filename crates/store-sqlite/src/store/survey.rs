@@ -21,7 +21,7 @@ impl Survey for SqliteStore {
     /// Claims are not in the snapshot: who holds one before or after it may be in the middle of something.
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
         let ask = *ask;
-        let before: HashSet<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        let before = self.claimed();
         let read = self.readers.call_long("look at jobs", move |conn| survey::page(conn, &ask));
         let mut page = read.await?;
         let claims = self.book.claims();
@@ -41,7 +41,7 @@ impl Survey for SqliteStore {
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
-        let before: HashSet<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        let before = self.claimed();
         // What is claimed is read in vain.
         let (until, limit) = (to_ticks(ask.until), ask.limit.saturating_add(before.len()));
         let read = self.readers.call_long("look at what is due", move |conn| survey::due(conn, until, limit));
@@ -57,5 +57,14 @@ impl Survey for SqliteStore {
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         Ok(self.book.claims().held().collect())
+    }
+}
+
+impl SqliteStore {
+    /// The jobs that are claimed. They are only copied while claims are locked, for whoever fires waits for
+    /// that.
+    fn claimed(&self) -> HashSet<JobId> {
+        let jobs: Vec<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        jobs.into_iter().collect()
     }
 }
