@@ -73,7 +73,7 @@ def test_the_readme(serve, service, azurite, rabbitmq):
     shown = run("Messages, without Azure", {"http://127.0.0.1:8380": base}, README, sas=sas())
     assert queue.get_queue_properties().approximate_message_count == 1
     assert "StorageQueue Action - The message to storage account 'devstoreaccount1' queue 'reports' succeeded." in shown
-    assert "ServiceBusQueue Action - Message sent: queue 'orders' namespace 'local'." in shown
+    assert "ServiceBusQueue Action - Message sent: queue 'invoices' namespace 'local'." in shown
     assert "ServiceBusTopic Action - Message sent: topic 'amq.fanout' namespace 'local'." in shown
 
 
