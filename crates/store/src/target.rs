@@ -1,6 +1,7 @@
 //! Whom an action calls, as a short text by which slots are counted.
 
 use punctual_model::{ActionKind, Job};
+use url::Url;
 
 /// The target of the step that the job's entry is at.
 pub(crate) fn of_job(job: &Job) -> String {
@@ -15,23 +16,113 @@ pub(crate) fn of_job(job: &Job) -> String {
     }
 }
 
-/// The part of a URI between the scheme and the path, without user information, in lower case.
+/// Host and port of a URI as its caller understands them, so that one host is one target however it is
+/// spelled: letter case, forms of addresses, and the port where it is the usual one make no difference.
 fn authority(uri: &str) -> String {
-    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit('@').next().unwrap_or_default().to_lowercase()
+    if let Some(authority) = usual(uri) {
+        return authority.to_owned();
+    }
+    let parsed = Url::parse(uri).ok();
+    let host = parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
+    match host {
+        Some((host, Some(port))) => format!("{host}:{port}"),
+        Some((host, None)) => host.to_owned(),
+        // Nobody can be called by it, but it is counted, without what may be secret.
+        None => {
+            let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            authority.rsplit('@').next().unwrap_or_default().to_lowercase()
+        }
+    }
+}
+
+/// The authority where it is plain to see that parsing would not change it: a name in lower case whose last
+/// part is no number, and a port if it is not that of a scheme. This is for each write of a job.
+fn usual(uri: &str) -> Option<&str> {
+    let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (name, port) = authority.split_once(':').map_or((authority, None), |(name, port)| (name, Some(port)));
+    let of_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    let named = name.bytes().all(of_name) && !name.contains("xn--");
+    let last = name.rsplit('.').next()?;
+    let worded = last.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
+    let of_port = |port: &str| {
+        (1..=5).contains(&port.len())
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && !port.starts_with('0')
+            && !matches!(port, "80" | "443")
+            && port.parse::<u16>().is_ok()
+    };
+    (named && worded && port.is_none_or(of_port)).then_some(authority)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::authority;
+    use super::*;
 
     #[test]
-    fn authority_is_host_and_port_in_lower_case() {
-        let check = |uri, expected: &str| assert_eq!(authority(uri), expected, "{uri}");
-        check("http://Example.com/a", "example.com");
+    fn a_host_is_one_target_however_it_is_spelled() {
+        let check = |uri: &str, expected: &str| assert_eq!(authority(uri), expected, "{uri}");
+        check("http://example.com/a", "example.com");
+        check("http://Example.COM/a", "example.com");
+        check("http://example.com:80?x", "example.com");
+        check("https://example.com:443#x", "example.com");
+        check("https://example.com:80", "example.com:80");
         check("https://user:pw@example.com:8443?x", "example.com:8443");
-        check("http://[::1]:80/", "[::1]:80");
+        check("https://example.com:08443/", "example.com:8443");
+        check("https://example.com:8443/", "example.com:8443");
+        check("http://example.com\\@other.example/", "example.com");
+        check("http://ex%61mple.com/", "example.com");
+        check("http://bücher.example/", "xn--bcher-kva.example");
+        check("http://xn--bcher-kva.example/", "xn--bcher-kva.example");
+        for spelling in [
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "0x7f.1",
+            "0177.0.0.1",
+            "2130706433",
+            "0x7F000001",
+            "127.0.0.1.",
+        ] {
+            check(&format!("http://{spelling}/a"), "127.0.0.1");
+            check(&format!("http://{spelling}:9000/a"), "127.0.0.1:9000");
+        }
+        for spelling in ["[::1]", "[0:0:0:0:0:0:0:1]", "[0::0001]"] {
+            check(&format!("http://{spelling}:80/"), "[::1]");
+        }
+        check("http://a1.b2c/", "a1.b2c");
         check("nonsense", "nonsense");
+        check("http://user:pw@Example.com:99999/x?y", "example.com:99999");
+    }
+
+    #[test]
+    fn the_quick_way_tells_what_the_thorough_one_would() {
+        for uri in [
+            "http://example.com",
+            "https://a.b.c:8080/x?y#z",
+            "http://localhost:3000",
+            "http://a-b.c1",
+            "http://1.a/",
+            "http://a..b/",
+        ] {
+            let quick = usual(uri).unwrap_or_else(|| panic!("{uri}")).to_owned();
+            let url = Url::parse(uri).unwrap();
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            assert_eq!(quick, format!("{}{port}", url.host_str().unwrap()), "{uri}");
+        }
+        for uri in [
+            "http://A.b",
+            "http://127.1",
+            "http://a.0x7f",
+            "http://a:80",
+            "http://a:",
+            "http://u@a",
+            "http://",
+            "http://[::1]",
+        ] {
+            assert_eq!(usual(uri), None, "{uri}");
+        }
     }
 }
