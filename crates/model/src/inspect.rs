@@ -2,7 +2,7 @@
 //!
 //! A store says what it has of a job ([`Evidence`]); [`judge`] says what is wrong with it. That is a pure
 //! function, so that the running server, `punctual doctor` on the data of a stopped one, and the simulator
-//! judge alike. Only what is cheap is judged: no rule is read, no secret opened.
+//! judge alike. Only what is cheap is judged: no timetable is asked.
 //!
 //! What depends on time (an entry that nobody takes, a claim that nobody ends) can't be seen in one look; whoever
 //! looks again and again says how long it has been so, and [`judge_wait`] what that means.

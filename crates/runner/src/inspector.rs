@@ -141,6 +141,22 @@ impl Inspecting {
 async fn pause(time: Duration, stop: &mut watch::Receiver<bool>) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
-        _ = stop.changed() => {}
+        // Whoever was told before is not told of a change again.
+        _ = stop.wait_for(|stopped| *stopped) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_short_for_whoever_knows_already_that_it_is_to_stop() {
+        let (stop, mut stopped) = watch::channel(false);
+        stop.send_replace(true);
+        assert!(stopped.changed().await.is_ok());
+        let began = tokio::time::Instant::now();
+        pause(Duration::from_secs(3_600), &mut stopped).await;
+        assert!(began.elapsed() < Duration::from_secs(1));
     }
 }

@@ -25,7 +25,9 @@ SELECT
     a.failure_count,
     a.faulted_count,
     a.last_started_at,
-    a.revision
+    a.revision,
+    j.document,
+    j.sealed
 FROM jobs AS j
 LEFT JOIN agenda AS a ON a.job = j.id
 WHERE j.id > ?1

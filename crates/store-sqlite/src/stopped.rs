@@ -1,5 +1,5 @@
-//! The data of a server that is stopped, to be looked at. Nothing is written but the lock file, no key is
-//! needed, and what an older version wrote is not migrated.
+//! The data of a server that is stopped, to be looked at. Nothing is written but the lock file, and
+//! what an older version wrote is not migrated. Without the keys all but the definitions can be looked at.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use punctual_model::JobId;
 use punctual_model::inspect::{Evidence, Trace};
 use punctual_store::instant::to_ticks;
-use punctual_store::{Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk};
+use punctual_store::{
+    Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Vault,
+};
 use rusqlite::Connection;
 
 use crate::lock::DirectoryLock;
@@ -20,12 +22,13 @@ use crate::{OpenError, connection, query, row, schema, survey};
 /// The data of a server that is stopped. As long as this lives, no server starts on it.
 pub struct StoppedStore {
     conn: Mutex<Connection>,
+    vault: Option<Vault>,
     _lock: DirectoryLock,
 }
 
 impl StoppedStore {
-    /// Opens the data of a directory, and owns it from now on.
-    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+    /// Opens the data of a directory, and owns it from now on. Without a vault definitions are not read.
+    pub fn open(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
         if !dir.join(connection::FILE).is_file() {
             return Err(OpenError::Missing { dir: dir.to_owned() });
         }
@@ -39,7 +42,7 @@ impl StoppedStore {
         if found < known {
             return Err(OpenError::Older { found, known });
         }
-        Ok(Self { conn: Mutex::new(conn), _lock: lock })
+        Ok(Self { conn: Mutex::new(conn), vault, _lock: lock })
     }
 
     /// What is wrong with the file itself, a few at most. Reads all of it.
@@ -76,7 +79,7 @@ impl Survey for StoppedStore {
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
-        self.ask("look at jobs", |conn| survey::page(conn, ask))
+        self.ask("look at jobs", |conn| survey::page(conn, ask, self.vault.as_ref()))
     }
 
     async fn traces(

@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Tally, Trace};
 use punctual_model::{CollectionKey, JobId, RecordStatus};
-use punctual_store::codec::Number;
+use punctual_store::codec::{self, Number};
 use punctual_store::instant::{from_ticks, to_ticks};
-use punctual_store::{Extent, HistoryCursor, SurveyAsk};
+use punctual_store::{Extent, HistoryCursor, SurveyAsk, Vault};
 use rusqlite::{Connection, Row, params};
 
 use crate::mishap::Mishap;
@@ -25,15 +25,21 @@ pub(crate) fn extent(conn: &Connection) -> Result<Extent, Mishap> {
     Ok(Extent { schema_version: u32::try_from(version).unwrap_or(u32::MAX), last_job: JobId(last_job) })
 }
 
-/// A page of jobs, none of which is said to be claimed.
-pub(crate) fn page(conn: &Connection, ask: &SurveyAsk) -> Result<Vec<Evidence>, Mishap> {
+/// Where the definition of a job is in such a row.
+const DEFINITION: usize = STANDING + 21;
+
+/// A page of jobs, none of which is said to be claimed. Definitions are read only with a vault.
+pub(crate) fn page(
+    conn: &Connection,
+    ask: &SurveyAsk,
+    vault: Option<&Vault>,
+) -> Result<Vec<Evidence>, Mishap> {
     let after = ask.after.map_or(i64::MIN, |after| after.0);
     let limit = bound(ask.job_limit);
-    let mut found = row::many(conn, query::survey, params![after, limit], |row| found(row, true))?;
+    let mut found = row::many(conn, query::survey, params![after, limit], |row| defined(row, vault))?;
     let until =
         if found.len() < ask.job_limit { i64::MAX } else { found.last().map_or(after, |last| last.job) };
-    let orphans =
-        row::many(conn, query::survey_orphans, params![after, until, limit], |row| self::found(row, false))?;
+    let orphans = row::many(conn, query::survey_orphans, params![after, until, limit], orphan)?;
     if let Some(last) = orphans.last().filter(|_| orphans.len() == ask.job_limit) {
         found.retain(|one| one.job < last.job);
     }
@@ -85,15 +91,26 @@ struct Found {
     job: i64,
     /// The name and the number of the collection; none of an orphan.
     definition: Option<(String, i64)>,
+    /// Why the definition can't be read, if it can't.
+    illegible: Option<String>,
     /// None where the job has no row of the agenda; a text where that can't be read.
     standing: Option<Result<(Standing, bool), String>>,
 }
 
-fn found(row: &Row<'_>, defined: bool) -> Result<Found, Mishap> {
-    let definition = if defined { Some((row.get(1)?, row.get(2)?)) } else { None };
+fn orphan(row: &Row<'_>) -> Result<Found, Mishap> {
     let there = row.get::<_, Option<i64>>(3)?.is_some();
     let standing = there.then(|| standing(row).map_err(|mishap| mishap.to_string()));
-    Ok(Found { job: row.get(0)?, definition, standing })
+    Ok(Found { job: row.get(0)?, definition: None, illegible: None, standing })
+}
+
+fn defined(row: &Row<'_>, vault: Option<&Vault>) -> Result<Found, Mishap> {
+    let found = orphan(row)?;
+    let document = row.get_ref(DEFINITION)?.as_blob().map_err(rusqlite::Error::from)?;
+    let sealed = row.get_ref(DEFINITION + 1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+    let read = vault.map(|vault| codec::decode_spec(document, sealed, JobId(found.job), vault));
+    let illegible =
+        read.and_then(Result::err).map(|error| Mishap::unreadable("its definition", &error).to_string());
+    Ok(Found { definition: Some((row.get(1)?, row.get(2)?)), illegible, ..found })
 }
 
 fn standing(row: &Row<'_>) -> Result<(Standing, bool), Mishap> {
@@ -164,6 +181,7 @@ impl Reading<'_> {
             None => Ok(None),
         };
         let unreadable = [
+            found.illegible.clone(),
             found.standing.as_ref().and_then(|standing| standing.as_ref().err().cloned()),
             collection.as_ref().err().cloned(),
         ];

@@ -1,6 +1,6 @@
 //! Looks through the data of a stopped server, all of it.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use anyhow::Context;
 use punctual_api::Checkup;
 use punctual_model::inspect::Inspection;
 use punctual_runner::{Inspector, InspectorSettings};
-use punctual_store::Survey;
+use punctual_store::{KeyRing, Survey, Vault};
 use punctual_store_sqlite::{OpenError, StoppedStore};
 use tokio::time::Instant;
 
@@ -35,7 +35,7 @@ pub(super) async fn check(dir: &Path) -> anyhow::Result<Checkup> {
 }
 
 fn open(dir: &Path) -> anyhow::Result<StoppedStore> {
-    StoppedStore::open(dir).map_err(|error| match error {
+    StoppedStore::open(dir, vault(dir)?).map_err(|error| match error {
         OpenError::Owned { .. } => {
             WrongUsage(format!("{error}; or ask the server that runs, with --url and without --data")).into()
         }
@@ -48,6 +48,20 @@ fn open(dir: &Path) -> anyhow::Result<StoppedStore> {
         }
         OpenError::WrongKey(_) | OpenError::Sqlite(_) | OpenError::Thread(_) => anyhow::Error::new(error),
     })
+}
+
+/// The keys in the data directory, by which definitions can be read; none where they are kept elsewhere.
+fn vault(dir: &Path) -> anyhow::Result<Option<Vault>> {
+    let path = dir.join("keys");
+    let wrong = |why: String| WrongUsage(format!("could not use the key file {}: {why}", path.display()));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let ring = KeyRing::parse(&text).map_err(|error| wrong(error.to_string()))?;
+            Ok(Some(Vault::new(&ring)))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(wrong(error.to_string()).into()),
+    }
 }
 
 /// Says how far it is, to a person who waits.

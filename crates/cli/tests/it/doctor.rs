@@ -1,13 +1,13 @@
 //! `punctual doctor`, on servers that are well, broken, stopped, and no servers at all.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::command::{run, stdout};
+use crate::command::{punctual, run, stdout};
 use crate::receiver::Receiver;
 use crate::scheduler::{self, Scheduler};
 use crate::server::Server;
@@ -112,6 +112,7 @@ fn what_is_broken_is_found_in_stopped_data_and_by_the_running_server() {
     check("UPDATE agenda SET execution_count = 7 WHERE job = 1", "counters", 1);
     check("DELETE FROM history", "counters", 1);
     check("UPDATE agenda SET state = 9 WHERE job = 3", "unreadable", 3);
+    check("UPDATE jobs SET document = X'00' WHERE id = 3", "unreadable", 3);
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn a_job_that_is_due_and_cannot_be_read_is_a_stale_claim_until_it_is_made_anew()
         "UPDATE jobs SET document = X'00' WHERE id = 2; UPDATE agenda SET due_at = 0 WHERE job = 2",
     );
     let server = start_eager(folder.path(), &[]);
-    let stale = [("stale-claim".to_owned(), 2)];
+    let stale = [("stale-claim".to_owned(), 2), ("unreadable".to_owned(), 2)];
     let checkup = wait_for(&server, "stale-claim", |checkup| kinds(checkup) == stale);
     assert_eq!(checkup["findings"][0]["job"].as_str().unwrap().rsplit('/').next(), Some("b"));
     let job = json!({"properties": {"startTime": "2090-06-01", "action":
@@ -133,6 +134,47 @@ fn a_job_that_is_due_and_cannot_be_read_is_a_stale_claim_until_it_is_made_anew()
     let kinds = checkup["kinds"].as_array().unwrap();
     let count = kinds.iter().find(|kind| kind["kind"] == "stale-claim").unwrap();
     assert_eq!((count["open"].as_u64(), count["total"].as_u64()), (Some(0), Some(1)));
+}
+
+#[test]
+fn a_finding_is_logged_when_it_appears_and_when_it_is_gone() {
+    let folder = data_of_three_jobs();
+    damage(folder.path(), "UPDATE agenda SET due_at = NULL WHERE job = 2");
+    let log = folder.path().join("log");
+    let mut child = punctual()
+        .args(["serve", "--listen", "127.0.0.1:0", "--config", &eager(folder.path()), "--data"])
+        .arg(folder.path())
+        .args(CLOCK)
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let url = line.split_whitespace().find_map(|word| word.strip_suffix(',')).unwrap().to_owned();
+    let wait_for = |what: &str, reached: &dyn Fn(&Value) -> bool| {
+        let ask = || told(&run(&["doctor", "--output", "json", "--url", &url], "")).1;
+        scheduler::wait_for(what, || Some(ask()).filter(|checkup| reached(checkup)))
+    };
+    let seen = wait_for("three passes", &|checkup| checkup["scan"]["passCount"].as_u64() >= Some(3));
+    assert_eq!(seen["status"], "findings");
+    let path = Server::path("/c/jobs/b");
+    for state in ["disabled", "enabled"] {
+        let body = json!({"properties": {"state": state}}).to_string();
+        let sent =
+            Command::new("curl").args(["-sSf", "-X", "PATCH", "-d", &body, &format!("{url}{path}")]).output();
+        assert!(sent.unwrap().status.success());
+    }
+    wait_for("all is well", &|checkup| checkup["status"] == "healthy");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let log = std::fs::read_to_string(&log).unwrap();
+    let count = |text: &str| log.lines().filter(|line| line.contains(text)).count();
+    assert_eq!((count("an invariant does not hold"), count("an invariant holds again")), (1, 1), "{log}");
+    assert!(
+        log.contains(r#"kind="no-entry" job=2 name="c/b" detail="it is enabled and has no entry""#),
+        "{log}"
+    );
 }
 
 #[test]

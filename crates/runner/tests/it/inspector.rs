@@ -333,3 +333,21 @@ async fn it_inspects_in_the_background_through_trouble_and_stops_at_once() {
     inspecting.stop().await;
     assert!(began.elapsed() < Duration::from_secs(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn it_stops_at_once_in_the_middle_of_a_pass() {
+    let world = World::new().await;
+    for index in 0..600 {
+        let name = format!("j{index}");
+        world.put(&name, minutely(&name, 60)).await;
+    }
+    let inspector = inspector(&world, None);
+    let inspecting = inspector.start();
+    while inspector.report().progress.is_none_or(|progress| progress == 0.0) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let began = Instant::now();
+    inspecting.stop().await;
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(inspector.report().pass_count, 0);
+}

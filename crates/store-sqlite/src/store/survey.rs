@@ -22,7 +22,8 @@ impl Survey for SqliteStore {
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
         let ask = *ask;
         let before = self.claimed();
-        let read = self.readers.call_long("look at jobs", move |conn| survey::page(conn, &ask));
+        let vault = self.vault.clone();
+        let read = self.readers.call_long("look at jobs", move |conn| survey::page(conn, &ask, Some(&vault)));
         let mut page = read.await?;
         let claims = self.book.claims();
         survey::mark(&mut page, &before, |job| claims.claimed(job));

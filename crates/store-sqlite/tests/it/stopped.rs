@@ -6,14 +6,18 @@ use std::sync::Arc;
 use punctual_model::inspect::{Evidence, FindingKind, judge};
 use punctual_model::{JobId, RecordStatus};
 use punctual_store::conformance::world::{MANY, World, at};
-use punctual_store::{Survey, SurveyAsk};
+use punctual_store::{Survey, SurveyAsk, Vault};
 use punctual_store_sqlite::{OpenError, StoppedStore};
 use rusqlite::Connection;
 
-use crate::world::open;
+use crate::world::{open, ring};
 
 fn damage(dir: &Path, sql: &str) {
     Connection::open(dir.join("punctual.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+fn vault() -> Option<Vault> {
+    Some(Vault::new(&ring()))
 }
 
 /// A store with the sound jobs 1 to 3, of which the first has run once.
@@ -57,7 +61,7 @@ async fn every_break_is_told_of_its_job_and_of_no_other() {
             assert_eq!(flaws(&*world.store, limit).await, expected, "{sql} in pages of {limit}");
         }
         drop(world);
-        let stopped = StoppedStore::open(dir.path()).unwrap();
+        let stopped = StoppedStore::open(dir.path(), vault()).unwrap();
         assert_eq!(flaws(&stopped, 2).await, expected, "{sql} after the stop");
     };
     check("DELETE FROM agenda WHERE job = 2", &[(2, MissingPart)]).await;
@@ -70,6 +74,8 @@ async fn every_break_is_told_of_its_job_and_of_no_other() {
     check("DELETE FROM history", &[(1, Counters)]).await;
     check("UPDATE agenda SET state = 77 WHERE job = 2", &[(2, Unreadable)]).await;
     check("UPDATE agenda SET execution_count = -1 WHERE job = 2", &[(2, Unreadable)]).await;
+    check("UPDATE jobs SET document = X'00' WHERE id = 3", &[(3, Unreadable)]).await;
+    check("UPDATE jobs SET sealed = X'00' WHERE id = 3", &[(3, Unreadable)]).await;
     check("UPDATE history SET status = 77", &[(1, Unreadable)]).await;
     check("UPDATE history SET ordinal = -1", &[(1, Unreadable)]).await;
     let all = [(1, Unreadable), (2, Unreadable), (3, Unreadable)];
@@ -81,7 +87,7 @@ async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     drop(three_jobs(dir.path()).await);
     let before = std::fs::read(dir.path().join("punctual.db")).unwrap();
-    let stopped = StoppedStore::open(dir.path()).unwrap();
+    let stopped = StoppedStore::open(dir.path(), None).unwrap();
     let extent = stopped.extent().await.unwrap();
     assert_eq!((extent.schema_version, extent.last_job), (2, JobId(3)));
     assert_eq!(survey(&stopped, 1).await.len(), 3);
@@ -93,21 +99,21 @@ async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
 #[tokio::test]
 async fn data_that_is_in_use_missing_or_of_another_version_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Missing { .. })));
+    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Missing { .. })));
     assert!(!dir.path().join("punctual.lock").exists(), "a look leaves nothing behind");
     let world = three_jobs(dir.path()).await;
-    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Owned { .. })));
+    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Owned { .. })));
     drop(world);
     damage(dir.path(), "DELETE FROM schema_version WHERE version = 2");
-    let older = StoppedStore::open(dir.path()).unwrap_err();
+    let older = StoppedStore::open(dir.path(), vault()).unwrap_err();
     assert!(matches!(older, OpenError::Older { found: 1, known: 2 }), "{older}");
     damage(dir.path(), "INSERT INTO schema_version VALUES (2, 'x'), (9, 'y')");
-    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Newer { found: 9, known: 2 })));
+    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Newer { found: 9, known: 2 })));
 }
 
 #[test]
 fn a_file_that_is_no_database_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("punctual.db"), vec![7; 10_000]).unwrap();
-    assert!(matches!(StoppedStore::open(dir.path()), Err(OpenError::Sqlite(_))));
+    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Sqlite(_))));
 }
