@@ -141,11 +141,11 @@ class Punctual(Process):
                 self.secrets |= set(re.findall("sig=([^&]+)", value.get("sasToken", "")))
                 self.keep_secret(value)
 
-    def job(self, action, retries=0, error_action=None):
-        """Creates a job that runs once, at once."""
+    def job(self, action, retries=0, interval="00:00:15", error_action=None):
+        """Creates a job that runs once, at once. A minute between retries is 0.6 s."""
         self.keep_secret({"action": action, "error action": error_action})
         action = dict(action)
-        fixed = {"retryType": "fixed", "retryInterval": "00:00:15", "retryCount": retries}
+        fixed = {"retryType": "fixed", "retryInterval": interval, "retryCount": retries}
         action["retryPolicy"] = fixed if retries else {"retryType": "none"}
         if error_action:
             action["errorAction"] = error_action

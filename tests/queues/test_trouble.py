@@ -12,6 +12,10 @@ from peers import ACCOUNT, Azurite, Double, Punctual, free_port, to_queue, to_to
 from test_storage_queue import queue, sas, to_storage  # noqa: F401
 
 
+# Half a minute for a peer to come back, and more.
+PATIENT = {"retries": 20, "interval": "00:03:00"}
+
+
 @pytest.fixture(scope="module")
 def by_password(tmp_path_factory, certificate, double):
     """Fires at the double by user name and password."""
@@ -41,14 +45,14 @@ def test_a_broker_that_is_down_for_a_while_gets_the_message_when_it_is_back(tmp_
     double = None
     try:
         jobs = [
-            server.job(to_queue("comes-back"), retries=20),
-            server.job(to_queue("comes-back", transport="NetMessaging"), retries=20),
+            server.job(to_queue("comes-back"), **PATIENT),
+            server.job(to_queue("comes-back", transport="NetMessaging"), **PATIENT),
         ]
         for job in jobs:
             server.records(job, 2)
         double = Double(amqp=amqp, rest=rest)
         for job in jobs:
-            until(lambda: server.history(job)[-1]["status"] == "completed", 20, "the message is sent")
+            until(lambda: server.history(job)[-1]["status"] == "completed", 60, "the message is sent")
             records = server.history(job)
             assert len(records) >= 3
             assert [record["retryCount"] for record in records] == list(range(len(records)))
@@ -58,12 +62,12 @@ def test_a_broker_that_is_down_for_a_while_gets_the_message_when_it_is_back(tmp_
         assert counts(rest)["waiting"]["comes-back"] == 2
         # Away and back again: the connections that were there are of no use any more.
         double.stop()
-        jobs = [server.job(to_queue("comes-back"), retries=20) for _ in range(3)]
+        jobs = [server.job(to_queue("comes-back"), **PATIENT) for _ in range(3)]
         for job in jobs:
             server.records(job, 1)
         double = Double(amqp=amqp, rest=rest)
         for job in jobs:
-            until(lambda: server.history(job)[-1]["status"] == "completed", 20, "the message is sent")
+            until(lambda: server.history(job)[-1]["status"] == "completed", 60, "the message is sent")
         assert counts(rest)["waiting"]["comes-back"] == 3
     finally:
         if double:
@@ -76,11 +80,11 @@ def test_a_queue_service_that_is_down_for_a_while_gets_the_message_when_it_is_ba
     server = Punctual(tmp_path, storage_queue_endpoint=f"http://127.0.0.1:{port}/{{account}}")
     azurite = None
     try:
-        job = server.job(to_storage("reports", sas()), retries=20)
+        job = server.job(to_storage("reports", sas()), **PATIENT)
         server.records(job, 2)
         azurite = Azurite(port)
         queue = azurite.service().create_queue("reports")
-        until(lambda: server.history(job)[-1]["status"] == "completed", 20, "the message is sent")
+        until(lambda: server.history(job)[-1]["status"] == "completed", 60, "the message is sent")
         records = server.history(job)
         assert "ConnectFailure Unable to connect to the remote server" in records[0]["message"]
         assert [record["status"] for record in records] == ["failed"] * (len(records) - 1) + ["completed"]

@@ -129,7 +129,9 @@ async fn a_wrong_key_is_told_and_not_shown() {
 async fn one_entitys_failure_takes_no_other_with_it() {
     let Some(double) = Double::start().await else { return };
     for (round, sasl) in [Sasl::Cbs, Sasl::Plain].into_iter().enumerate() {
-        let actions = build(Settings { service_bus_sasl: sasl, ..double.impatience() }).unwrap();
+        // Long enough for a hundred messages on a busy machine.
+        let timeout = Duration::from_secs(8);
+        let actions = build(Settings { service_bus_sasl: sasl, timeout, ..double.settings() }).unwrap();
         let queues = [
             "orders",
             "never-settles",

@@ -170,7 +170,7 @@ impl Double {
     }
 
     pub(crate) fn impatience(&self) -> Settings {
-        Settings { timeout: Duration::from_secs(1), ..self.settings() }
+        Settings { timeout: Duration::from_secs(3), ..self.settings() }
     }
 
     pub(crate) fn impatient(&self) -> Arc<Actions> {
