@@ -13,6 +13,7 @@
 
 mod course;
 mod path;
+mod story;
 #[cfg(test)]
 mod tests;
 
@@ -152,6 +153,8 @@ pub struct Noted {
 pub struct Judgement {
     /// What is wrong; empty if nothing is.
     pub problems: Vec<String>,
+    /// All that was seen of the first job with which something is wrong.
+    pub story: Option<String>,
     /// What was seen.
     pub sights: Sights,
     /// Occurrences with an outcome: started or skipped.
@@ -170,6 +173,7 @@ pub fn judge(evidence: &Evidence) -> Judgement {
             Ok(course) => course,
             Err(problems) => {
                 judgement.problems.extend(problems.into_iter().map(|problem| format!("{name}: {problem}")));
+                judgement.story.get_or_insert_with(|| job.story(&evidence.lives));
                 continue;
             }
         };
@@ -181,7 +185,10 @@ pub fn judge(evidence: &Evidence) -> Judgement {
                     *judgement.sights.entry(what).or_default() += count;
                 }
             }
-            Err(problems) => judgement.problems.extend(problems),
+            Err(problems) => {
+                judgement.problems.extend(problems);
+                judgement.story.get_or_insert_with(|| job.story(&evidence.lives));
+            }
         }
     }
     judgement

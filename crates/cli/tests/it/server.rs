@@ -54,6 +54,17 @@ impl Server {
         Self { child, address, lines, said: vec![first] }
     }
 
+    /// Starts a server and kills it after some time, wherever it is then.
+    pub(crate) fn start_and_kill(data: &Path, arguments: &[&str], life: Duration) {
+        let mut command = punctual();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (_keep, moment) = mpsc::channel::<()>();
+        let _ = moment.recv_timeout(life);
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success());
+    }
+
     /// Everything that it has said so far, up to a line that contains a text.
     pub(crate) fn wait_for_line(&mut self, part: &str) -> String {
         loop {

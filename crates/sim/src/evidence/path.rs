@@ -21,6 +21,9 @@ const STEPS_MAX: usize = 400_000;
 const JOB: JobId = JobId(1);
 const NODE: usize = 0;
 
+/// Occurrences that are shown as skipped.
+type Rows = BTreeMap<Timestamp, SkipReason>;
+
 /// A path that the ledger has nothing against.
 pub(super) struct Found {
     pub(super) sights: Sights,
@@ -34,9 +37,9 @@ struct Path {
     step: usize,
     ask: usize,
     /// What is shown as skipped and was not come to yet.
-    skipped: BTreeMap<Timestamp, SkipReason>,
+    skipped: Rows,
     /// The attempt that is in flight, with what was passed over for it.
-    flight: Option<(usize, Vec<Skip>)>,
+    flight: Option<(usize, Rows)>,
     /// When the last attempt ended.
     ended_at: Option<Timestamp>,
 }
@@ -184,11 +187,17 @@ impl Search<'_> {
         // It was decided on what the last settlement left.
         let first = path.ended_at.map_or(ask.from, |ended_at| ended_at.max(ask.from)).min(ask.to);
         let mut instants = BTreeSet::from([first]);
-        let account = path.ledger.accounts.get(&JOB);
-        let mut due = account.and_then(|account| account.timetable().next_after(first - TICK));
-        while let Some(at) = due.filter(|at| *at <= ask.to) {
-            instants.insert(at + TICK);
-            due = account.and_then(|account| account.timetable().next_after(at));
+        let old = path.ledger.accounts.get(&JOB).map(|account| account.timetable().clone());
+        let new = match ask.what {
+            What::Put(spec) | What::Patch(spec) => self.job.specs[spec].timetable(first).ok(),
+            What::Run | What::Delete | What::Look => None,
+        };
+        for timetable in [old, new].into_iter().flatten() {
+            let mut due = timetable.next_after(first - TICK);
+            while let Some(at) = due.filter(|at| *at <= ask.to) {
+                instants.insert(at + TICK);
+                due = timetable.next_after(at);
+            }
         }
         if let What::Put(index) = ask.what
             && let spec = &self.job.specs[index]
@@ -219,6 +228,13 @@ impl Search<'_> {
             }
             Move::Omit => path.ask += 1,
         }
+        // What is wrong is to be found soon, before other ways are tried of what comes later. What is in flight
+        // during an edit has its outcome later.
+        let settled = path.flight.is_none() && self.job.records.is_some();
+        if let Some(account) = path.ledger.accounts.get(&JOB).filter(|_| settled) {
+            let lost = account.unaccounted();
+            path.ledger.extend(lost);
+        }
         path
     }
 
@@ -239,7 +255,8 @@ impl Search<'_> {
             path.ledger.intend(intent);
             path.ledger.wrote_job(JOB, key, &skips);
         }
-        if let Some(sight) = &ask.shown {
+        // Of a job that is gone nobody can know how its attempts ended.
+        if let Some(sight) = ask.shown.as_ref().filter(|_| self.job.records.is_some()) {
             path.ledger.judge_job(key, JOB, &self.shown(sight));
         }
     }
@@ -257,30 +274,26 @@ impl Search<'_> {
         if !ends_span {
             return Vec::new();
         }
-        // Who edits takes what is in flight for passed over, and where that is recorded, the record is shown.
-        let flight = path.flight.as_ref().map(|(index, _)| &self.course.tries[*index]);
-        let first = account.next().filter(|next| {
-            flight.is_some_and(|made| made.cause == Cause::Schedule && made.nominal_at == *next)
-        });
-        self.take_skips(path, at + TICK, first, at)
+        // Who edits takes a first attempt in flight, and what was passed over for it, for passed over as well;
+        // where the attempt is recorded, the record is shown.
+        if let Some((index, rows)) = &mut path.flight
+            && let made = &self.course.tries[*index]
+            && first_of_schedule(&path.ledger, *index, made)
+        {
+            path.skipped.append(rows);
+            if made.record.is_some() && made.nominal_at <= at {
+                path.skipped.insert(made.nominal_at, SkipReason::Missed);
+            }
+        }
+        let rows = take_rows(&mut path.skipped, at + TICK);
+        self.skips(path, rows, at)
     }
 
-    /// Takes what is shown as skipped before an instant, as ranges with one reason each.
-    fn take_skips(
-        &self,
-        path: &mut Path,
-        before: Timestamp,
-        first: Option<Timestamp>,
-        decided_at: Timestamp,
-    ) -> Vec<Skip> {
-        let later = path.skipped.split_off(&before);
-        let mut taken = std::mem::replace(&mut path.skipped, later);
+    /// What is shown as skipped, as ranges with one reason each.
+    fn skips(&self, path: &Path, rows: Rows, decided_at: Timestamp) -> Vec<Skip> {
         let Some(account) = path.ledger.accounts.get(&JOB) else { return Vec::new() };
-        if let (Some(first), Some(reason)) = (first, taken.values().next().copied()) {
-            taken.entry(first).or_insert(reason);
-        }
         let mut skips: Vec<Skip> = Vec::new();
-        for (at, reason) in taken {
+        for (at, reason) in rows {
             match skips.last_mut().filter(|skip| skip.reason == reason) {
                 Some(skip) => {
                     skip.last_at = at;
@@ -342,12 +355,9 @@ impl Search<'_> {
         // Of an attempt without a record only a span of time is known.
         let now = made.from.max(made.nominal_at).max(entry.due_at).min(made.to);
         let first_of_schedule = !entry.started() && made.cause == Cause::Schedule;
-        let skips = if first_of_schedule && made.record.is_some() {
-            self.take_skips(path, made.nominal_at, None, now)
-        } else {
-            Vec::new()
-        };
-        let fence = Fence(index as u64 + 1);
+        let recorded = first_of_schedule && made.record.is_some();
+        let rows = recorded.then(|| take_rows(&mut path.skipped, made.nominal_at)).unwrap_or_default();
+        let fence = fence(index);
         let claimed = Claimed { fence, job: JOB, key: self.job.key.clone(), entry: Some(entry) };
         path.ledger.claimed(NODE, vec![claimed], now);
         path.ledger.begun(&[fence], &[true]);
@@ -362,7 +372,7 @@ impl Search<'_> {
             };
             path.ledger.fired(NODE, &shooting, now);
         }
-        path.flight = Some((index, skips));
+        path.flight = Some((index, rows));
         if self.job.records.is_none() {
             // Nobody can know how it ended.
             path.ledger.released(&[fence]);
@@ -372,19 +382,21 @@ impl Search<'_> {
 
     fn settle(&self, path: &mut Path, index: usize) {
         let made = &self.course.tries[index];
-        let (Some((flight, mut skips)), Some(noted)) = (path.flight.take(), &made.record) else { return };
+        let (Some((flight, rows)), Some(noted)) = (path.flight.take(), &made.record) else { return };
         debug_assert_eq!(flight, index, "what is settled has just begun");
         if let Some(delivery) = &made.delivery {
             let outcome = Outcome { succeeded: delivery.succeeds, message: String::new() };
             path.ledger.answered(NODE, &self.job.key, &outcome, noted.ended_at);
         }
-        let fence = Fence(index as u64 + 1);
+        let fence = fence(index);
+        let mut skips = self.skips(path, rows, noted.started_at);
         let Some((generation, entry)) = path.ledger.claim_of(fence) else { return };
         let mut records = vec![record(noted, generation, made.cause, entry.step)];
         if let Some(postponed) = &made.postponed {
             let generation = path.ledger.accounts.get(&JOB).map_or(generation, |account| account.generation);
             records.push(record(postponed, generation, Cause::Schedule, 0));
-            skips.extend(self.take_skips(path, postponed.nominal_at, None, noted.ended_at));
+            let rows = take_rows(&mut path.skipped, postponed.nominal_at);
+            skips.extend(self.skips(path, rows, noted.ended_at));
         }
         let job = &self.job.key;
         let settling = Settling {
@@ -415,7 +427,6 @@ impl Search<'_> {
         let mut problems: Vec<String> = Vec::new();
         if let Some(account) = path.ledger.accounts.get(&JOB).filter(|_| self.job.records.is_some()) {
             let name = &self.job.key.name;
-            problems.extend(account.unaccounted());
             problems.extend(account.unfinished());
             let made = account.outcomes();
             if made != self.job.made.iter().copied().collect() {
@@ -433,6 +444,22 @@ impl Search<'_> {
         let spec = self.job.specs[spec].clone();
         Shown { spec, state, counters, last_started_at, next_at, waiting: None }
     }
+}
+
+/// Takes what is shown as skipped before an instant.
+fn take_rows(skipped: &mut Rows, before: Timestamp) -> Rows {
+    let later = skipped.split_off(&before);
+    std::mem::replace(skipped, later)
+}
+
+/// Whether an attempt is the first of an occurrence of the schedule.
+fn first_of_schedule(ledger: &Ledger, index: usize, made: &Try) -> bool {
+    let claim = ledger.claim_of(fence(index));
+    made.cause == Cause::Schedule && claim.is_some_and(|(_, entry)| !entry.started())
+}
+
+fn fence(index: usize) -> Fence {
+    Fence(index as u64 + 1)
 }
 
 fn within(ask: &Ask, at: Timestamp) -> bool {

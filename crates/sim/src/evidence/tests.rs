@@ -152,7 +152,7 @@ fn records(evidence: &mut Evidence) -> &mut Vec<Noted> {
 
 #[test]
 fn what_is_right_is_found_right() {
-    let Judgement { problems, outcome_count, repeated_count, sights } = judge(&right());
+    let Judgement { problems, outcome_count, repeated_count, sights, .. } = judge(&right());
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!((outcome_count, repeated_count), (8, 1));
     assert_eq!(sights.get("a run was made"), Some(&1));

@@ -1,0 +1,63 @@
+//! What the API shows of a job's past, as evidence.
+
+use punctual_model::{RecordStatus, SkipReason};
+use punctual_sim::evidence::{JobEvidence, Noted};
+use serde_json::Value;
+
+use crate::scheduler::{Scheduler, instant};
+
+/// The records of a page.
+pub(super) fn read(page: &Value) -> Vec<Noted> {
+    page["value"].as_array().unwrap().iter().map(record).collect()
+}
+
+fn record(value: &Value) -> Noted {
+    let properties = &value["properties"];
+    let number = |name: &str| u32::try_from(properties[name].as_u64().unwrap()).unwrap();
+    // Names sort the newest first; the second number is that of the archive, from the end.
+    let rest: i64 = value["name"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
+    Noted {
+        sequence: i64::MAX - rest,
+        nominal_at: instant(&properties["expectedExecutionTime"]),
+        started_at: instant(&properties["startTime"]),
+        ended_at: instant(&properties["endTime"]),
+        status: match properties["status"].as_str().unwrap() {
+            "completed" => RecordStatus::Completed,
+            "failed" => RecordStatus::Failed,
+            "postponed" => RecordStatus::Postponed,
+            other => panic!("{other} is no status"),
+        },
+        error_action: properties["actionName"] == "ErrorAction",
+        attempt: number("retryCount"),
+        ordinal: number("repeatCount"),
+    }
+}
+
+/// Reads all that is shown of a job.
+pub(super) fn collect(scheduler: &Scheduler, job: &mut JobEvidence, end: jiff::Timestamp) {
+    let name = job.key.name.as_str().to_owned();
+    let mut records: Vec<Noted> = Vec::new();
+    loop {
+        let below = format!("/jobs/{name}/history?$top=100&$skip={}", records.len());
+        let page = scheduler.call("GET", &below, None);
+        assert_eq!(page.status, 200, "{}", page.body);
+        let page = read(&page.body);
+        let done = page.len() < 100;
+        records.extend(page);
+        if done {
+            break;
+        }
+    }
+    records.sort_by_key(|record| record.sequence);
+    job.records = Some(records);
+    for row in scheduler.occurrences(&name, crate::scheduler::start_at(), end) {
+        let at = instant(&row["dueTime"]);
+        match (row["outcome"].as_str().unwrap(), row["reason"].as_str()) {
+            ("succeeded", None) => job.made.push((at, true)),
+            ("failed", None) => job.made.push((at, false)),
+            ("skipped", Some("missed")) => job.skipped.push((at, SkipReason::Missed)),
+            ("skipped", Some("overlap")) => job.skipped.push((at, SkipReason::Overlap)),
+            other => panic!("{name} at {at} is {other:?} when all is over"),
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! What callers do while the server is killed again and again, and what is seen of it.
+
+use std::time::Instant;
+
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::{CollectionKey, JobState, Sku};
+use punctual_sim::dice::Dice;
+use punctual_sim::evidence::{Ask, Evidence, JobEvidence, Life, Sight, What};
+use serde_json::Value;
+
+use super::caller::{exchange, sight};
+use super::definition::{Definition, Place};
+use super::{FastClock, SLACK, SPEED, history, now};
+use crate::scheduler::start_at;
+use crate::server::Server;
+
+/// The plan allows a thousand jobs.
+const ONCE_MAX: usize = 400;
+
+/// Callers and what they know.
+pub(super) struct Load {
+    pub(super) clock: FastClock,
+    pub(super) evidence: Evidence,
+    /// How long each life took to say that it listens: its clock is behind ours by no more than that.
+    pub(super) delays: Vec<SignedDuration>,
+    pub(super) known: Vec<Known>,
+    pub(super) dice: Dice,
+    url: String,
+    once_count: usize,
+}
+
+/// What the callers know of a job.
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) role: Role,
+    /// All definitions, by the index of the evidence.
+    pub(super) definitions: Vec<Definition>,
+    /// The one that it has.
+    spec: usize,
+    /// A call was not answered: what became of it must be looked up first.
+    pub(super) unclear: bool,
+    pub(super) gone: bool,
+}
+
+/// What is done to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It runs by its schedule.
+    Left,
+    /// It is changed, switched and run.
+    Edited,
+    /// It is deleted some time.
+    Doomed,
+    /// It ends by itself.
+    Ending,
+}
+
+impl Load {
+    pub(super) fn new(seed: u64, url: String) -> Self {
+        let slack = SignedDuration::try_from(SLACK * SPEED).unwrap();
+        let evidence = Evidence { slack, ..Evidence::default() };
+        let clock = FastClock(now());
+        Self {
+            clock,
+            evidence,
+            delays: Vec::new(),
+            known: Vec::new(),
+            dice: Dice::new(seed),
+            url,
+            once_count: 0,
+        }
+    }
+
+    /// A process is started; the time on its clock.
+    pub(super) fn begin_life(&mut self) -> Timestamp {
+        let from = self.clock.now();
+        self.evidence.lives.push(Life { from, to: from, killed: false });
+        self.delays.push(SignedDuration::ZERO);
+        from
+    }
+
+    /// A process is started that fires nothing, on a clock that goes slower than ours.
+    pub(super) fn begin_quiet_life(&mut self) {
+        self.evidence.lives.push(Life { from: start_at(), to: start_at(), killed: false });
+        self.delays.push(SignedDuration::MAX);
+    }
+
+    /// The process says that it listens.
+    pub(super) fn note_ready(&mut self) {
+        let delay = self.clock.now().duration_since(self.life().from);
+        *self.delays.last_mut().unwrap() = delay;
+    }
+
+    /// The process has ended.
+    pub(super) fn end_life(&mut self, killed: bool, was_ready: bool) {
+        if !was_ready {
+            self.note_ready();
+        }
+        let to = self.clock.now();
+        let life = self.evidence.lives.len() - 1;
+        let ended = self.evidence.lives.last_mut().unwrap();
+        (ended.to, ended.killed) = (to, killed);
+        // Whatever was not answered was carried out before the end, or not at all.
+        for job in &mut self.evidence.jobs {
+            for ask in
+                job.asks.iter_mut().rev().take_while(|ask| ask.life == life).filter(|ask| !ask.answered)
+            {
+                ask.to = to;
+            }
+        }
+    }
+
+    fn life(&self) -> &Life {
+        self.evidence.lives.last().unwrap()
+    }
+
+    /// On the clock of the server it is not earlier than this.
+    fn earliest(&self) -> Timestamp {
+        let delay = *self.delays.last().unwrap();
+        self.clock.now().saturating_sub(delay).unwrap().max(self.life().from)
+    }
+
+    fn path(&self, job: usize, below: &str) -> String {
+        Server::path(&format!("/c/jobs/{}{below}", self.known[job].name))
+    }
+
+    /// Asks for something and notes what came of it; the status of the answer if there was one.
+    fn ask(&mut self, address: &str, job: usize, what: What, body: Option<&Value>) -> Option<(u16, Value)> {
+        let (method, below) = match what {
+            What::Put(_) => ("PUT", ""),
+            What::Patch(_) => ("PATCH", ""),
+            What::Run => ("POST", "/run"),
+            What::Delete => ("DELETE", ""),
+            What::Look => ("GET", ""),
+        };
+        let (life, from) = (self.evidence.lives.len() - 1, self.earliest());
+        let answer = exchange(address, method, &self.path(job, below), body);
+        let to = self.clock.now();
+        let refused = answer.as_ref().is_some_and(|(status, _)| *status >= 400);
+        let nothing_seen = what == What::Look && answer.is_none();
+        if !refused && !nothing_seen {
+            let shown = answer
+                .as_ref()
+                .filter(|(_, body)| body["properties"].is_object())
+                .map(|(_, body)| sight(body));
+            self.evidence.jobs[job].asks.push(Ask {
+                life,
+                from,
+                to,
+                what,
+                answered: answer.is_some(),
+                shown,
+            });
+        }
+        self.known[job].unclear |= answer.is_none() && what != What::Look;
+        answer
+    }
+
+    /// Makes a job.
+    pub(super) fn make(&mut self, address: &str, name: String, role: Role, definition: Definition) -> bool {
+        let job = self.known.len();
+        let place = Place { url: &self.url, job, spec: 0 };
+        let (body, spec) = (definition.body(&place), definition.spec(&place));
+        self.evidence.jobs.push(JobEvidence {
+            key: CollectionKey::new("s1", "g1", "c").job(name.clone()),
+            sku: Sku::P20Premium,
+            specs: vec![spec],
+            asks: Vec::new(),
+            deliveries: Vec::new(),
+            records: None,
+            earlier_records: Vec::new(),
+            skipped: Vec::new(),
+            made: Vec::new(),
+        });
+        let definitions = vec![definition];
+        self.known.push(Known { name, role, definitions, spec: 0, unclear: false, gone: false });
+        let answer = self.ask(address, job, What::Put(0), Some(&body));
+        if let Some((status, body)) = &answer {
+            assert!([200, 201].contains(status), "{body}");
+        }
+        answer.is_some()
+    }
+
+    /// Gives a job another definition, by PUT or PATCH.
+    pub(super) fn write(
+        &mut self,
+        address: &str,
+        job: usize,
+        put: bool,
+        change: impl FnOnce(&mut Definition),
+    ) -> bool {
+        let mut definition = self.known[job].definitions[self.known[job].spec];
+        change(&mut definition);
+        let spec = self.known[job].definitions.len();
+        let place = Place { url: &self.url, job, spec };
+        let (body, of_ledger) = (definition.body(&place), definition.spec(&place));
+        self.evidence.jobs[job].specs.push(of_ledger);
+        self.known[job].definitions.push(definition);
+        let what = if put { What::Put(spec) } else { What::Patch(spec) };
+        let answer = self.ask(address, job, what, Some(&body));
+        let refused = answer.as_ref().is_some_and(|(status, _)| *status == 409);
+        if let Some((status, body)) = answer.filter(|_| !refused) {
+            assert_eq!(status, 200, "{body}");
+            self.known[job].spec = spec;
+        }
+        !self.known[job].unclear
+    }
+
+    pub(super) fn run(&mut self, address: &str, job: usize) -> bool {
+        let answer = self.ask(address, job, What::Run, None);
+        // Too many wait already.
+        answer.as_ref().is_none_or(|(status, _)| [200, 429].contains(status)) && answer.is_some()
+    }
+
+    fn delete_one(&mut self, address: &str) {
+        let doomed: Vec<usize> = self.with_role(Role::Doomed);
+        if doomed.is_empty() {
+            return;
+        }
+        let job = self.dice.pick(&doomed);
+        if let Some((status, body)) = self.ask(address, job, What::Delete, None) {
+            assert_eq!(status, 200, "{body}");
+            self.known[job].gone = true;
+        }
+    }
+
+    /// The jobs that are there and have a role.
+    fn with_role(&self, role: Role) -> Vec<usize> {
+        let wanted = |job: &usize| self.known[*job].role == role && !self.known[*job].gone;
+        (0..self.known.len()).filter(wanted).collect()
+    }
+
+    /// Looks at a job, and finds out what became of a call that was not answered. False if there was no answer.
+    pub(super) fn look(&mut self, address: &str, job: usize) -> Option<Option<Sight>> {
+        let (status, body) = self.ask(address, job, What::Look, None)?;
+        let found = (status == 200).then(|| sight(&body));
+        let asks = &mut self.evidence.jobs[job].asks;
+        // The last that was not answered; before what was just seen.
+        let unclear = asks.iter().rposition(|ask| !ask.answered).filter(|_| self.known[job].unclear);
+        let what = unclear.map(|unclear| asks[unclear].what);
+        match (found, what) {
+            (Some(found), Some(What::Delete)) => {
+                asks.remove(unclear.unwrap());
+                self.known[job].spec = found.spec;
+            }
+            (Some(found), _) => {
+                if unclear == Some(0) {
+                    asks[0].answered = true;
+                }
+                self.known[job].spec = found.spec;
+            }
+            (None, Some(What::Delete)) => {
+                asks[unclear.unwrap()].answered = true;
+                self.known[job].gone = true;
+            }
+            // It was never made.
+            (None, Some(What::Put(0))) => {
+                asks.clear();
+                self.known[job].gone = true;
+            }
+            (None, _) => panic!("{} was acknowledged and is gone", self.known[job].name),
+        }
+        self.known[job].unclear = false;
+        Some(found)
+    }
+
+    /// Does something to some job.
+    pub(super) fn disturb(&mut self, address: &str) {
+        if let Some(job) = self.known.iter().position(|job| job.unclear) {
+            self.look(address, job);
+            return;
+        }
+        let there: Vec<usize> = (0..self.known.len()).filter(|job| !self.known[*job].gone).collect();
+        let job = self.dice.pick(&there);
+        match self.dice.below(16) {
+            0 if self.once_count < ONCE_MAX => self.make_once(address),
+            1 => self.make_doomed(address),
+            2 => self.delete_one(address),
+            3 | 4 => drop(self.look(address, job)),
+            5 => self.look_at_history(address, job),
+            _ => self.edit(address),
+        }
+    }
+
+    fn make_once(&mut self, address: &str) {
+        let kind = self.dice.pick(&["ok", "ok", "flaky", "fail"]);
+        let errors = self.dice.pick(&[0, 1, 2]);
+        let definition =
+            Definition { kind, start_at: None, minutes: None, count: None, retry_count: 1, errors, on: true };
+        self.once_count += 1;
+        self.make(address, format!("once-{}", self.once_count), Role::Ending, definition);
+    }
+
+    fn make_doomed(&mut self, address: &str) {
+        // A few names, used again and again.
+        let name = format!("doomed-{}", self.dice.below(4));
+        if self.known.iter().any(|known| known.name == name && !known.gone) {
+            return;
+        }
+        let start_at = Some(whole(self.clock.now()) + SignedDuration::from_secs(20));
+        let definition = Definition {
+            kind: "flaky",
+            start_at,
+            minutes: Some(1),
+            count: None,
+            retry_count: 1,
+            errors: 0,
+            on: true,
+        };
+        self.make(address, name, Role::Doomed, definition);
+    }
+
+    fn edit(&mut self, address: &str) {
+        let edited = self.with_role(Role::Edited);
+        let job = self.dice.pick(&edited);
+        let number: u8 = self.dice.pick(&[0, 1, 2]);
+        let at = whole(self.clock.now());
+        match self.dice.below(8) {
+            0 | 1 => self.write(address, job, false, |definition| definition.on = !definition.on),
+            2 => self.write(address, job, false, |definition| definition.retry_count = number.into()),
+            3 => self.write(address, job, false, |definition| definition.errors = number),
+            4 => {
+                self.write(address, job, false, |definition| definition.minutes = Some(i64::from(number) + 1))
+            }
+            5 => self.write(address, job, true, |definition| {
+                definition.start_at = Some(at + SignedDuration::from_secs(i64::from(number) * 30));
+                definition.on = true;
+            }),
+            _ => self.run(address, job),
+        };
+    }
+
+    /// Reads a page of the history, to be compared with what it is at the end.
+    fn look_at_history(&mut self, address: &str, job: usize) {
+        let path = self.path(job, "/history?$top=100");
+        if let Some((200, body)) = exchange(address, "GET", &path, None) {
+            self.evidence.jobs[job].earlier_records.extend(history::read(&body));
+        }
+    }
+
+    /// Everything comes to an end: what recurs is switched off and does nothing but one last run, behind which
+    /// no other waits.
+    pub(super) fn calm_down(&mut self, address: &str) {
+        for job in 0..self.known.len() {
+            while self.known[job].unclear {
+                self.look(address, job).expect("nobody kills it any more");
+            }
+            let Known { gone, role, .. } = self.known[job];
+            if gone || role == Role::Ending {
+                continue;
+            }
+            let calm = |definition: &mut Definition| {
+                (definition.on, definition.kind) = (false, "ok");
+                (definition.retry_count, definition.errors) = (0, 0);
+            };
+            self.write(address, job, false, calm);
+        }
+        for job in 0..self.known.len() {
+            if self.known[job].role == Role::Edited {
+                self.run_to_the_end(address, job);
+            }
+        }
+        for job in 0..self.known.len() {
+            if self.known[job].role == Role::Ending && !self.known[job].gone {
+                let ended = |state: JobState| state.is_final();
+                crate::scheduler::wait_for(&format!("{} has ended", self.known[job].name), || {
+                    let (_, body) = exchange(address, "GET", &self.path(job, ""), None)?;
+                    Some(()).filter(|()| ended(sight(&body).state))
+                });
+            }
+        }
+    }
+
+    fn run_to_the_end(&mut self, address: &str, job: usize) {
+        let from = self.earliest();
+        crate::scheduler::wait_for("a run is taken", || {
+            let answer = self.ask(address, job, What::Run, None)?;
+            (answer.0 == 200).then_some(())
+        });
+        let path = self.path(job, "/history?$top=1");
+        crate::scheduler::wait_for(&format!("{} has run for the last time", self.known[job].name), || {
+            let (_, body) = exchange(address, "GET", &path, None)?;
+            history::read(&body)
+                .first()
+                .filter(|record| record.nominal_at >= from && record.nominal_at.subsec_nanosecond() != 0)
+                .map(|_| ())
+        });
+    }
+
+    /// The jobs of the beginning.
+    pub(super) fn populate(&mut self, address: &str) {
+        let of = |kind, minutes, retry_count, errors| Definition {
+            kind,
+            start_at: None,
+            minutes: Some(minutes),
+            count: None,
+            retry_count,
+            errors,
+            on: true,
+        };
+        let roles = [
+            (18, "steady", Role::Left, of("ok", 1, 2, 0)),
+            (9, "flaky", Role::Left, of("flaky", 1, 2, 0)),
+            (4, "failing", Role::Left, of("fail", 2, 1, 2)),
+            // Longer than the pause between two: they overlap.
+            (3, "overlapping", Role::Left, of("fail", 1, 5, 1)),
+            (4, "counting", Role::Ending, Definition { count: Some(12), ..of("flaky", 1, 1, 0) }),
+            (6, "edited", Role::Edited, of("flaky", 1, 1, 1)),
+        ];
+        for (count, name, role, definition) in roles {
+            for index in 0..count {
+                let start_at = start_at() + SignedDuration::from_secs(60 + index * 60 / count);
+                let definition = Definition { start_at: Some(start_at), ..definition };
+                assert!(self.make(address, format!("{name}-{index}"), role, definition));
+            }
+        }
+    }
+
+    /// When something arrived, on the clock of the server.
+    pub(super) fn arrival(&self, arrived: Instant, started: &[Instant]) -> (usize, Timestamp, Timestamp) {
+        let life = started.iter().rposition(|started| *started <= arrived).expect("somebody sent it");
+        let to = self.clock.at(arrived);
+        let from = to - self.delays[life] - self.evidence.slack;
+        (life, from.max(self.evidence.lives[life].from), to)
+    }
+}
+
+fn whole(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap()
+}
