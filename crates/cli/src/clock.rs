@@ -1,9 +1,15 @@
 //! The clocks: the machine's, and a virtual one for the schedule.
 
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::Clock;
+use punctual_model::{Clock, Wait};
+
+/// For how long a fast clock may be asked to wait: enough for a busy machine, and a target that hangs can't
+/// stop it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The time now, of the machine, in the ticks of 100 ns that all our times have.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
@@ -25,27 +31,204 @@ impl Clock for RealClock {
 }
 
 /// A clock that starts when and goes as fast as it is told. It never goes back.
-pub(crate) struct VirtualClock {
-    start_at: Timestamp,
-    started: Instant,
+///
+/// One that is faster than real time waits where it is asked to, as long as its patience lasts: otherwise
+/// hours could pass while a request is on its way, and occurrences would overlap that never do in real time.
+pub(crate) struct VirtualClock(Arc<Mutex<Hand>>);
+
+struct Hand {
     speed: f64,
+    /// What it showed when it last was looked at.
+    shown: Timestamp,
+    /// When it goes on from there: when it was looked at, or later where it waits.
+    since: Instant,
+    /// Where it waits, and until when at most.
+    waits: BTreeMap<(Timestamp, u64), Instant>,
+    last_wait: u64,
 }
 
 impl VirtualClock {
-    #[expect(clippy::disallowed_methods, reason = "a virtual clock is driven by the real one")]
     pub(crate) fn new(start_at: Timestamp, speed: f64) -> Self {
-        Self { start_at, started: Instant::now(), speed }
+        Self(Arc::new(Mutex::new(Hand::new(start_at, speed, instant()))))
     }
 }
 
 impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
-        let elapsed = self.started.elapsed().as_secs_f64() * self.speed;
-        let elapsed = SignedDuration::try_from_secs_f64(elapsed).unwrap_or(SignedDuration::MAX);
-        whole_ticks(self.start_at.saturating_add(elapsed).unwrap_or(Timestamp::MAX))
+        lock(&self.0).look(instant())
     }
 
     fn speed(&self) -> f64 {
-        self.speed
+        lock(&self.0).speed
+    }
+
+    fn wait_at(&self, at: Timestamp) -> Option<Wait> {
+        let mut hand = lock(&self.0);
+        if hand.speed <= 1.0 {
+            return None;
+        }
+        let wait = hand.wait_at(at, instant());
+        Some(Box::new(Waiting { hand: Arc::clone(&self.0), wait }))
+    }
+}
+
+impl Hand {
+    fn new(start_at: Timestamp, speed: f64, real: Instant) -> Self {
+        Self { speed, shown: start_at, since: real, waits: BTreeMap::new(), last_wait: 0 }
+    }
+
+    /// What it shows at a real instant, which is not before the last one.
+    fn look(&mut self, real: Instant) -> Timestamp {
+        while let Some((&(at, _), &until)) = self.waits.first_key_value() {
+            let arrival = self.since + self.real_way(at);
+            if real <= arrival {
+                break;
+            }
+            if arrival < until {
+                self.shown = self.shown.max(at);
+                self.since = until.min(real);
+            }
+            if real <= until {
+                return self.shown;
+            }
+            self.waits.pop_first();
+        }
+        let went = real.saturating_duration_since(self.since).as_secs_f64() * self.speed;
+        let went = SignedDuration::try_from_secs_f64(went).unwrap_or(SignedDuration::MAX);
+        self.shown = whole_ticks(self.shown.saturating_add(went).unwrap_or(Timestamp::MAX));
+        self.since = self.since.max(real);
+        self.shown
+    }
+
+    /// How long it takes to go to an instant.
+    fn real_way(&self, at: Timestamp) -> Duration {
+        let way = at.duration_since(self.shown).as_secs_f64().max(0.0) / self.speed;
+        Duration::try_from_secs_f64(way).unwrap_or(Duration::from_secs(u32::MAX.into()))
+    }
+
+    fn wait_at(&mut self, at: Timestamp, real: Instant) -> (Timestamp, u64) {
+        self.look(real);
+        self.last_wait += 1;
+        let wait = (at, self.last_wait);
+        self.waits.insert(wait, real + PATIENCE);
+        wait
+    }
+
+    /// Goes on from where it is, if this was what it waited for.
+    fn go_on(&mut self, wait: (Timestamp, u64), real: Instant) {
+        self.look(real);
+        self.waits.remove(&wait);
+    }
+}
+
+/// Somebody who has asked the clock to wait.
+struct Waiting {
+    hand: Arc<Mutex<Hand>>,
+    wait: (Timestamp, u64),
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        lock(&self.hand).go_on(self.wait, instant());
+    }
+}
+
+/// The hand is whole whenever nobody holds its lock, so a poisoned lock is as good as another.
+fn lock(hand: &Mutex<Hand>) -> MutexGuard<'_, Hand> {
+    hand.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a virtual clock is driven by the real one")]
+fn instant() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that goes a minute in a second, on real time that is told in milliseconds.
+    struct Bench {
+        began: Instant,
+        hand: Hand,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let began = instant();
+            Self { began, hand: Hand::new(Timestamp::UNIX_EPOCH, 60.0, began) }
+        }
+
+        fn after(&self, millis: u64) -> Instant {
+            self.began + Duration::from_millis(millis)
+        }
+
+        #[track_caller]
+        fn shows(&mut self, millis: u64, second: i64) {
+            let real = self.after(millis);
+            assert_eq!(self.hand.look(real).as_second(), second, "after {millis} ms");
+        }
+
+        fn wait(&mut self, second: i64, millis: u64) -> (Timestamp, u64) {
+            let real = self.after(millis);
+            self.hand.wait_at(Timestamp::from_second(second).unwrap(), real)
+        }
+
+        fn go_on(&mut self, wait: (Timestamp, u64), millis: u64) {
+            let real = self.after(millis);
+            self.hand.go_on(wait, real);
+        }
+    }
+
+    #[test]
+    fn it_waits_where_it_is_asked_to_and_goes_on_from_there() {
+        let mut clock = Bench::new();
+        clock.shows(500, 30);
+        let (first, second) = (clock.wait(60, 500), clock.wait(60, 600));
+        clock.shows(900, 54);
+        clock.shows(1_300, 60);
+        clock.go_on(first, 1_500);
+        clock.shows(1_700, 60);
+        clock.go_on(second, 2_000);
+        clock.shows(2_500, 90);
+    }
+
+    #[test]
+    fn what_ends_before_the_clock_is_there_costs_no_time() {
+        let mut clock = Bench::new();
+        let wait = clock.wait(60, 0);
+        clock.go_on(wait, 900);
+        clock.shows(2_000, 120);
+    }
+
+    #[test]
+    fn its_patience_has_an_end_whoever_looks() {
+        let mut clock = Bench::new();
+        let _hung = [clock.wait(60, 0), clock.wait(60, 0), clock.wait(90, 0)];
+        clock.shows(1_500, 60);
+        clock.shows(3_000, 120);
+        let _hung = clock.wait(150, 3_000);
+        // Nobody looks before it is all over: it stood from 3.5 s to 5 s.
+        clock.shows(6_000, 210);
+        let late = clock.wait(0, 6_000);
+        clock.shows(7_000, 210);
+        clock.go_on(late, 7_000);
+        clock.shows(8_000, 270);
+        let _hung_long_before = clock.wait(600, 8_000);
+        clock.shows(20_000, 990);
+    }
+
+    #[test]
+    fn only_a_fast_clock_waits() {
+        let epoch = Timestamp::UNIX_EPOCH;
+        assert!(VirtualClock::new(epoch, 1.0).wait_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 0.5).wait_at(epoch).is_none());
+        assert!(RealClock.wait_at(epoch).is_none());
+        let clock = VirtualClock::new(epoch, 1e9);
+        let wait = clock.wait_at(clock.now());
+        let shown = clock.now();
+        assert_eq!(clock.now(), shown);
+        drop(wait);
+        assert!(clock.now() >= shown);
     }
 }

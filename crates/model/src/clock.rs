@@ -11,7 +11,16 @@ pub trait Clock: Send + Sync {
     fn speed(&self) -> f64 {
         1.0
     }
+
+    /// Asks the clock not to go past an instant as long as this is kept. The real one never listens, and none
+    /// waits for ever.
+    fn wait_at(&self, _: Timestamp) -> Option<Wait> {
+        None
+    }
 }
+
+/// A clock waits at an instant as long as this is kept.
+pub type Wait = Box<dyn Send>;
 
 /// Makes what must not repeat.
 pub trait Mint: Send + Sync {

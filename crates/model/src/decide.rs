@@ -19,5 +19,5 @@ mod settle;
 mod tests;
 
 pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run};
-pub use next::{catch_up, next_execution_at};
+pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use settle::{Attempt, Verdict, settle};

@@ -21,7 +21,7 @@ pub use action::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
     QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Transport,
 };
-pub use clock::{Clock, Mint, guid};
+pub use clock::{Clock, Mint, Wait, guid};
 pub use collection::{Collection, CollectionState, MaxRecurrence, Quota, Sku};
 pub use firing::{ExecutionTag, Firing, Outcome};
 pub use history::{Record, RecordStatus, Skip, SkipReason};

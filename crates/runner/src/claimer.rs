@@ -49,6 +49,7 @@ pub(crate) async fn run(parts: Arc<Parts>, timer: &Timer, mut stop: watch::Recei
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
+            () = parts.waits.settled() => {}
             () = parts.slots.freed() => tokio::time::sleep(GATHER).await,
             _ = changes.changed() => tokio::time::sleep(GATHER).await,
             _ = stop.changed() => {}
@@ -66,9 +67,11 @@ enum Next {
 
 /// Claims once, and says when it is worth claiming again.
 async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
+    let _until_claimed = parts.waits.take_settled();
     let out = parts.slots.crowd_out();
     if !out.is_empty() {
         let fences: Vec<_> = out.iter().map(|claim| claim.fence).collect();
+        parts.waits.end(&fences);
         parts.store.release(&fences).await?;
     }
     let free = parts.slots.free();
@@ -83,6 +86,7 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
     let claims = parts.store.claim(&ask).await?;
     let count = claims.len();
     parts.slots.take(count);
+    parts.waits.begin(&claims);
     timer.hold(claims);
     if count == limit {
         return Ok(Next::Again);

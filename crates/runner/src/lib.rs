@@ -36,6 +36,7 @@ mod settings;
 mod slots;
 mod tick;
 mod timer;
+mod waits;
 
 pub use dispatcher::Dispatcher;
 pub use inspector::{Inspecting, Inspector, InspectorSettings};

@@ -8,6 +8,7 @@ use punctual_store::{Settled, Settlement, Store, Trouble};
 use tokio::sync::mpsc::Receiver;
 
 use crate::attempt::Fired;
+use crate::runner::Parts;
 
 /// The largest batch: larger ones are not faster, and hold up the writes of callers.
 const BATCH_MAX: usize = 1_000;
@@ -23,7 +24,7 @@ const BATCH_WORTH_WRITING: usize = 64;
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Settles until the channel is closed and empty.
-pub(crate) async fn run(store: Arc<dyn Store>, mut fired: Receiver<Fired>) {
+pub(crate) async fn run(parts: Arc<Parts>, mut fired: Receiver<Fired>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while fired.recv_many(&mut batch, BATCH_MAX).await > 0 {
         if batch.len() < BATCH_WORTH_WRITING && !fired.is_closed() {
@@ -34,7 +35,9 @@ pub(crate) async fn run(store: Arc<dyn Store>, mut fired: Receiver<Fired>) {
                 batch.push(more);
             }
         }
-        settle_surely(store.as_ref(), std::mem::take(&mut batch)).await;
+        let fences: Vec<_> = batch.iter().map(|fired| fired.fence).collect();
+        settle_surely(parts.store.as_ref(), std::mem::take(&mut batch)).await;
+        parts.waits.settle(&fences);
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use crate::attempt::{self, Fired};
 use crate::slots::Slots;
 use crate::timer::Timer;
+use crate::waits::Waits;
 use crate::{Dispatcher, Settings, claimer, housekeeping, recorder};
 
 /// What the recorder may be behind before attempts wait for it.
@@ -26,6 +27,7 @@ pub(crate) struct Parts {
     pub(crate) mint: Arc<dyn Mint>,
     pub(crate) settings: Settings,
     pub(crate) slots: Slots,
+    pub(crate) waits: Arc<Waits>,
 }
 
 impl Parts {
@@ -68,7 +70,8 @@ impl Runner {
         settings: Settings,
     ) -> Self {
         let slots = Slots::new(settings.slots, settings.slots_per_target);
-        Self { parts: Arc::new(Parts { store, dispatcher, clock, mint, settings, slots }) }
+        let waits = Arc::new(Waits::new(Arc::clone(&clock)));
+        Self { parts: Arc::new(Parts { store, dispatcher, clock, mint, settings, slots, waits }) }
     }
 
     /// Starts firing, in tasks of the current runtime and one thread.
@@ -76,7 +79,7 @@ impl Runner {
         let parts = self.parts;
         let (due_sender, due) = mpsc::unbounded_channel();
         let (fired_sender, fired) = mpsc::channel(RECORDER_QUEUE_MAX);
-        let timer = Timer::start(Arc::clone(&parts.clock), due_sender)?;
+        let timer = Timer::start(Arc::clone(&parts.clock), Arc::clone(&parts.waits), due_sender)?;
         let (stop, stopped) = watch::channel(false);
         let for_claimer = Arc::clone(&parts);
         let claimer_stopped = stopped.clone();
@@ -85,7 +88,7 @@ impl Runner {
             timer
         });
         let launcher = tokio::spawn(launch(Arc::clone(&parts), due, fired_sender));
-        let recorder = tokio::spawn(recorder::run(Arc::clone(&parts.store), fired));
+        let recorder = tokio::spawn(recorder::run(Arc::clone(&parts), fired));
         let housekeeper = tokio::spawn(housekeeping::run(Arc::clone(&parts), stopped));
         Ok(Running { parts, stop, claimer, launcher, recorder, housekeeper })
     }
@@ -153,6 +156,7 @@ async fn begin(parts: &Parts, mut claims: Vec<Claim>) -> Vec<Claim> {
             if holds {
                 begun.push(claim);
             } else {
+                parts.waits.end(&[claim.fence]);
                 instead.extend(parts.slots.end(&claim.target));
             }
         }

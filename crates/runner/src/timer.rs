@@ -15,6 +15,8 @@ use punctual_model::Clock;
 use punctual_store::Claim;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::waits::Waits;
+
 /// No wait is longer, however far the next due time is: the clock may have been set meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -39,12 +41,16 @@ struct Held {
 impl Timer {
     /// Starts the thread. What is due is sent in batches; the channel's length is bounded by the number
     /// of slots.
-    pub(crate) fn start(clock: Arc<dyn Clock>, due: UnboundedSender<Vec<Claim>>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        clock: Arc<dyn Clock>,
+        waits: Arc<Waits>,
+        due: UnboundedSender<Vec<Claim>>,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { held: Mutex::default(), changed: Condvar::new() });
         let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("punctual-timer".into())
-            .spawn(move || for_thread.run(clock.as_ref(), &due))?;
+            .spawn(move || for_thread.run(clock.as_ref(), &waits, &due))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
@@ -79,13 +85,14 @@ impl Shared {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, clock: &dyn Clock, due: &UnboundedSender<Vec<Claim>>) {
+    fn run(&self, clock: &dyn Clock, waits: &Waits, due: &UnboundedSender<Vec<Claim>>) {
         let mut held = self.held();
         while !held.stopped {
             let now = clock.now();
             let ready = held.take_due(now);
             if !ready.is_empty() {
                 drop(held);
+                waits.begin(&ready);
                 if due.send(ready).is_err() {
                     return;
                 }
@@ -127,6 +134,7 @@ impl Held {
 /// How long to wait really for a distance of the schedule's time.
 fn real_wait(distance: SignedDuration, speed: f64) -> Duration {
     let seconds = (distance.as_secs_f64() / speed).clamp(0.0, WAIT_MAX.as_secs_f64());
-    // At least a little, so that rounding can't make this a busy loop.
-    Duration::from_secs_f64(seconds).max(Duration::from_micros(10))
+    // At least a little, so that rounding can't make this a busy loop; nor a fast clock that stands still.
+    let least = if speed > 1.0 { Duration::from_micros(200) } else { Duration::from_micros(10) };
+    Duration::from_secs_f64(seconds).max(least)
 }

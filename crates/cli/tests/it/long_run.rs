@@ -1,7 +1,5 @@
 //! Days and months on a fast clock: what fires is what the recurrence engine predicts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use jiff::Timestamp;
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, Weekday};
 use serde_json::{Value, json};
@@ -49,20 +47,15 @@ fn check(cases: &[Case], end: &str, speed: u32) {
         let differs = due.iter().zip(&predicted).find(|(row, expected)| row != expected);
         assert_eq!(differs, None, "{}: a row for each occurrence, and no other", case.name);
         assert_eq!(due.len(), predicted.len(), "{}: a row for each occurrence, and no other", case.name);
-        let outcomes: BTreeMap<_, _> = due.iter().zip(rows.iter().map(|row| &row["outcome"])).collect();
+        let other = rows.iter().find(|row| row["outcome"] != "succeeded");
+        assert_eq!(other, None, "{}: all succeeded", case.name);
 
         let hits = scheduler.receiver.hits_of(&case.name);
-        let arrived: BTreeSet<_> = hits.iter().map(Hit::expected_at).collect();
-        assert_eq!(arrived.len(), hits.len(), "{}: none twice", case.name);
-        // On a machine that is too busy for the clock, some overlap; each of them says so.
-        for (at, outcome) in outcomes {
-            let expected = if arrived.contains(at) { "succeeded" } else { "skipped" };
-            assert_eq!(outcome, expected, "{} at {at}", case.name);
-        }
-        assert!(arrived.iter().all(|at| predicted.binary_search(at).is_ok()), "{}", case.name);
-        assert_eq!(scheduler.counters(&case.name), [hits.len() as u64, 0, 0]);
-        let share = 100 * hits.len() / predicted.len();
-        println!("{}: {} of {} fired ({share} %)", case.name, hits.len(), predicted.len());
+        let arrived: Vec<_> = hits.iter().map(Hit::expected_at).collect();
+        let differs = arrived.iter().zip(&predicted).find(|(hit, expected)| hit != expected);
+        assert_eq!(differs, None, "{}: each arrived once, in order", case.name);
+        assert_eq!(arrived.len(), predicted.len(), "{}: each arrived once, in order", case.name);
+        assert_eq!(scheduler.counters(&case.name), [predicted.len() as u64, 0, 0]);
     }
 }
 

@@ -18,6 +18,11 @@ pub(super) fn timetable(job: &Job) -> Timetable {
     })
 }
 
+/// The first occurrence of the job's rule after an instant, whatever becomes of it.
+pub fn occurrence_after(job: &Job, after: Timestamp) -> Option<Timestamp> {
+    timetable(job).next_after(after)
+}
+
 /// The first scheduled occurrence that was neither started nor skipped and still counts; none if the
 /// schedule or its count is used up.
 pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timestamp> {
