@@ -1,5 +1,6 @@
 //! Settles what was fired, in batches, and does not let go of it until it is durable.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,10 +24,24 @@ const BATCH_WORTH_WRITING: usize = 64;
 /// How long to wait before a batch is tried again that the store could not take.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// Settles until the channel is closed and empty.
+/// So many in a row that the store does not take alone are a store in trouble, and not a few records.
+const REFUSED_IN_A_ROW_MAX: usize = 8;
+
+/// How many may be set aside that the store does not take while it takes others. With more, it is the store.
+const STUCK_MAX: usize = 64;
+
+/// How often is tried again what was set aside.
+const STUCK_RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Settles until the channel is closed and empty, and nothing is left that was set aside.
 pub(crate) async fn run(parts: Arc<Parts>, mut fired: Receiver<Fired>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
-    while fired.recv_many(&mut batch, BATCH_MAX).await > 0 {
+    let mut stuck = Vec::new();
+    loop {
+        tokio::select! {
+            count = fired.recv_many(&mut batch, BATCH_MAX) => if count == 0 { break },
+            () = tokio::time::sleep(STUCK_RETRY_PAUSE), if !stuck.is_empty() => batch.append(&mut stuck),
+        }
         if batch.len() < BATCH_WORTH_WRITING && !fired.is_closed() {
             tokio::time::sleep(LINGER).await;
             while batch.len() < BATCH_MAX
@@ -36,30 +51,68 @@ pub(crate) async fn run(parts: Arc<Parts>, mut fired: Receiver<Fired>) {
             }
         }
         let fences: Vec<_> = batch.iter().map(|fired| fired.fence).collect();
-        settle_surely(parts.store.as_ref(), std::mem::take(&mut batch)).await;
+        let room = STUCK_MAX - stuck.len();
+        stuck.append(&mut settle_most(parts.store.as_ref(), std::mem::take(&mut batch), room).await);
         parts.waits.settle(&fences);
     }
+    settle_most(parts.store.as_ref(), stuck, 0).await;
 }
 
 /// Settles a batch, again and again if the store is in trouble: its claims are held, so nobody else can.
-async fn settle_surely(store: &dyn Store, mut batch: Vec<Fired>) {
+/// Gives back a few, as many as there is room for, that the store does not take although it takes others:
+/// one record that it can never take must not keep all others out.
+async fn settle_most(store: &dyn Store, mut batch: Vec<Fired>, room: usize) -> Vec<Fired> {
     loop {
-        match settle(store, batch).await {
-            Ok(()) => return,
-            Err((trouble, rest)) => {
-                tracing::error!(error = %trouble, count = rest.len(), "could not record what was fired; trying again");
-                batch = rest;
-                tokio::time::sleep(RETRY_PAUSE).await;
+        let (trouble, rest) = match settle(store, batch).await {
+            Ok(()) => return Vec::new(),
+            Err(failed) => failed,
+        };
+        let count = rest.len();
+        tracing::error!(error = %trouble, count, "could not record what was fired; trying again");
+        tokio::time::sleep(RETRY_PAUSE).await;
+        let refused;
+        (batch, refused) = settle_each(store, rest).await;
+        if batch.is_empty() && refused.len() <= room {
+            for fired in &refused {
+                let job = &fired.attempt.claimed.key.name;
+                tracing::error!(%job, "the store takes others but not what became of this job; set aside");
+            }
+            return refused;
+        }
+        batch.extend(refused);
+    }
+}
+
+/// Settles one after the other: those that were not tried because too many in a row were refused, and those
+/// that were refused.
+async fn settle_each(store: &dyn Store, batch: Vec<Fired>) -> (Vec<Fired>, Vec<Fired>) {
+    let (mut refused, mut in_a_row) = (Vec::new(), 0);
+    let mut batch = batch.into_iter();
+    while in_a_row < REFUSED_IN_A_ROW_MAX
+        && let Some(fired) = batch.next()
+    {
+        match settle(store, vec![fired]).await {
+            Ok(()) => in_a_row = 0,
+            Err((_, rest)) => {
+                refused.extend(rest);
+                in_a_row += 1;
             }
         }
     }
+    (batch.collect(), refused)
 }
 
 /// Settles a batch; on trouble gives back what is not recorded.
 pub(crate) async fn settle(store: &dyn Store, batch: Vec<Fired>) -> Result<(), (Trouble, Vec<Fired>)> {
     let mut open: Vec<(Fired, Option<(Job, Sku)>)> = batch.into_iter().map(|fired| (fired, None)).collect();
     while !open.is_empty() {
-        let settlements = open.iter().map(|(fired, edited)| settlement(fired, edited.as_ref())).collect();
+        let mut settlements = Vec::with_capacity(open.len());
+        open.retain(|(fired, edited)| {
+            let decided = settlement_safely(fired, edited.as_ref());
+            let is_some = decided.is_some();
+            settlements.extend(decided);
+            is_some
+        });
         let answers = match store.settle(settlements).await {
             Ok(answers) => answers,
             Err(trouble) => return Err((trouble, open.into_iter().map(|(fired, _)| fired).collect())),
@@ -78,6 +131,16 @@ pub(crate) async fn settle(store: &dyn Store, batch: Vec<Fired>) -> Result<(), (
         open = again;
     }
     Ok(())
+}
+
+/// A panic is a bug, reported when it happens; it must cost its job and not all others. The job stays in
+/// flight, which the inspector reports, and is fired again after a restart.
+fn settlement_safely(fired: &Fired, edited: Option<&(Job, Sku)>) -> Option<Settlement> {
+    let decided = catch_unwind(AssertUnwindSafe(|| settlement(fired, edited))).ok();
+    if decided.is_none() {
+        tracing::error!(job = %fired.attempt.claimed.key.name, "an internal error kept an attempt from being settled");
+    }
+    decided
 }
 
 fn settlement(fired: &Fired, edited: Option<&(Job, Sku)>) -> Settlement {

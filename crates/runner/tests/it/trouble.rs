@@ -1,7 +1,7 @@
 //! A store in trouble, and a target that does what nobody expects: nothing is lost.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -22,13 +22,15 @@ struct Troubled {
     claims: AtomicUsize,
     begins: AtomicUsize,
     settles: AtomicUsize,
+    /// The store never takes a settlement of this job while this is set.
+    poison: Mutex<Option<&'static str>>,
 }
 
 impl Troubled {
     fn new(world: &World, claims: usize, begins: usize, settles: usize) -> Arc<Self> {
         let inner = Arc::clone(&world.store);
         let [claims, begins, settles] = [claims, begins, settles].map(AtomicUsize::new);
-        Arc::new(Self { inner, claims, begins, settles })
+        Arc::new(Self { inner, claims, begins, settles, poison: Mutex::default() })
     }
 }
 
@@ -50,6 +52,10 @@ impl Agenda for Troubled {
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
         check(&self.settles, "settle")?;
+        let poison = *self.poison.lock().unwrap();
+        if settlements.iter().any(|one| poison == Some(one.job.key.name.as_str())) {
+            return Err(Trouble::Busy { doing: "settle the poisoned one" });
+        }
         self.inner.settle(settlements).await
     }
 
@@ -144,6 +150,28 @@ async fn what_the_store_could_not_take_is_tried_again_and_recorded_once() {
     check(0, 1, 0).await;
     check(0, 0, 3).await;
     check(1, 1, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_record_that_the_store_never_takes_keeps_no_other_out() {
+    let world = World::new().await;
+    for index in 0..20 {
+        let name = format!("ok-{index}");
+        world.put(&name, once(&name, 0)).await;
+    }
+    let store = Troubled::new(&world, 0, 0, 0);
+    *store.poison.lock().unwrap() = Some("ok-7");
+    let running = world.runner_on(store.clone()).start().unwrap();
+    for index in (0..20).filter(|index| *index != 7) {
+        world.wait_for_records(&format!("ok-{index}"), 1).await;
+    }
+    world.put("ok-later", once("ok-later", 0)).await;
+    world.wait_for_records("ok-later", 1).await;
+    assert_eq!(world.history("ok-7").await.len(), 0);
+    *store.poison.lock().unwrap() = None;
+    world.wait_for_records("ok-7", 1).await;
+    running.stop().await;
+    assert_eq!(world.target.seen().len(), 21, "nothing is fired twice");
 }
 
 #[tokio::test(flavor = "multi_thread")]
