@@ -141,6 +141,19 @@ fn each_way_to_answer_has_its_outcome() {
     assert!(message.contains("ConnectFailure Unable to connect to the remote server"), "{message}");
 }
 
+/// The one test that waits for the real time-out.
+#[test]
+fn a_target_that_hangs_costs_sixty_seconds_and_says_so() {
+    let scheduler = Scheduler::start(1);
+    scheduler.put("j", &json!({"action": scheduler.action("/hang")}));
+    scheduler.wait_for_state("j", "faulted");
+    let record = &scheduler.history("j", "")[0];
+    let took = instant(&record["endTime"]).duration_since(instant(&record["startTime"])).as_secs_f64();
+    assert!((59.9..75.0).contains(&took), "{took} s");
+    let message = record["message"].as_str().unwrap();
+    assert!(message.contains("The operation has timed out"), "{message}");
+}
+
 #[test]
 fn the_last_occurrence_decides_how_a_counted_job_ends() {
     let scheduler = Scheduler::start(600);
