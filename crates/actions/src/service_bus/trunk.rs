@@ -25,7 +25,7 @@ use crate::shelf::Shelf;
 const LINKS_MAX: usize = 32;
 
 /// Sessions that a connection begins in its life. A broker that never answers the end of one keeps its
-/// channel taken; it has at least 256.
+/// channel taken. Where a broker has fewer channels, the connection is replaced when they are used up.
 const SESSIONS_MAX: usize = 240;
 
 /// How long a broker that has answered before gets for an answer, as a part of an attempt's time: 15 s of
