@@ -1,5 +1,7 @@
 //! Whom an action calls, as a short text by which slots are counted.
 
+use std::net::Ipv4Addr;
+
 use punctual_model::{ActionKind, Job};
 use url::Url;
 
@@ -37,7 +39,8 @@ fn authority(uri: &str) -> String {
 }
 
 /// The authority where it is plain to see that parsing would not change it: a name in lower case whose last
-/// part is no number, and a port if it is not that of a scheme. This is for each write of a job.
+/// part is no number or an address of four plain numbers, and a port if it is not that of a scheme. This is
+/// for each write of a job.
 fn usual(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -54,7 +57,8 @@ fn usual(uri: &str) -> Option<&str> {
             && !matches!(port, "80" | "443")
             && port.parse::<u16>().is_ok()
     };
-    (named && worded && port.is_none_or(of_port)).then_some(authority)
+    let address = || name.parse::<Ipv4Addr>().is_ok();
+    (named && (worded || address()) && port.is_none_or(of_port)).then_some(authority)
 }
 
 #[cfg(test)]
