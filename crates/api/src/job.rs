@@ -21,7 +21,7 @@ pub(crate) use put::put;
 pub(crate) use run::run;
 
 use punctual_arm::{ApiError, ApiVersion, Dialect, Json, job};
-use punctual_model::{Collection, Job, JobKey, decide};
+use punctual_model::{Collection, Job, JobId, JobKey, decide};
 
 use crate::answer::trouble;
 use crate::state::ApiState;
@@ -38,6 +38,25 @@ async fn find(state: &ApiState, key: &JobKey) -> Result<(Collection, Job), ApiEr
     Ok((collection, job.ok_or_else(|| ApiError::job_not_found(key))?))
 }
 
-fn render<'a>(job: &'a Job, collection: &Collection, version: ApiVersion, dialect: Dialect) -> Json<'a> {
-    job::answer(job, decide::next_execution_at(job, collection.enabled()), version, dialect)
+/// Those of some jobs that are in flight. Few jobs are due, so few are asked about.
+async fn in_flight(state: &ApiState, jobs: &[Job]) -> Result<Vec<JobId>, ApiError> {
+    let now = state.now();
+    let is_due = |job: &&Job| job.progress.entry.is_some_and(|entry| entry.due_at <= now);
+    let due: Vec<JobId> = jobs.iter().filter(is_due).map(|job| job.id).collect();
+    if due.is_empty() {
+        return Ok(due);
+    }
+    state.store.in_flight(&due).await.map_err(|error| trouble(&error))
+}
+
+/// A job as it is shown; `in_flight` are those of which something is being carried out now.
+fn render<'a>(
+    job: &'a Job,
+    collection: &Collection,
+    in_flight: &[JobId],
+    version: ApiVersion,
+    dialect: Dialect,
+) -> Json<'a> {
+    let next_at = decide::next_execution_at(job, collection.enabled(), in_flight.contains(&job.id));
+    job::answer(job, next_at, version, dialect)
 }

@@ -408,7 +408,7 @@ impl World {
         JobEnding {
             key: job.key.clone(),
             status: format!("{state:?} {generation} {counters:?} {last_started_at:?} {progress:?}"),
-            next_at: decide::next_execution_at(job, on),
+            next_at: decide::next_execution_at(job, on, false),
             records: records.into_iter().map(|record| Record { job: JobId(0), ..record }).collect(),
             skips: skips.into_iter().map(|skip| Skip { job: JobId(0), ..skip }).collect(),
         }

@@ -4,7 +4,7 @@ use punctual_arm::{ApiError, JobsPage, page};
 use punctual_model::CollectionKey;
 use punctual_store::JobsAsk;
 
-use super::render;
+use super::{in_flight, render};
 use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
@@ -23,7 +23,8 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey)
     let more = jobs.len() > page.limit && !page.topped;
     jobs.truncate(page.limit);
     let next = more.then(|| call.next_link(state, "$skip", &(page.skip + page.limit).to_string()));
+    let in_flight = in_flight(state, &jobs).await?;
     let dialect = call.dialect(true);
-    let values = jobs.iter().map(|job| render(job, &collection, version, dialect)).collect();
+    let values = jobs.iter().map(|job| render(job, &collection, &in_flight, version, dialect)).collect();
     Answer::ok(&page::answer(values, next))
 }

@@ -4,7 +4,7 @@ use punctual_arm::{ApiError, JobContext, job, quota};
 use punctual_model::JobKey;
 use punctual_model::decide::{self, Placement};
 
-use super::{find, reading, render};
+use super::{find, in_flight, reading, render};
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
@@ -36,5 +36,6 @@ pub(crate) async fn patch(
         Ok((written, collection))
     });
     let (job, collection) = written.await?;
-    Answer::ok(&render(&job, &collection, version, dialect))
+    let in_flight = in_flight(state, std::slice::from_ref(&job)).await?;
+    Answer::ok(&render(&job, &collection, &in_flight, version, dialect))
 }

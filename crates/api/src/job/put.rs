@@ -39,6 +39,6 @@ pub(crate) async fn put(
         Ok((written, collection, existing.is_none()))
     });
     let (job, collection, new) = written.await?;
-    let shown = render(&job, &collection, version, dialect);
+    let shown = render(&job, &collection, &[], version, dialect);
     if new { Answer::created(&shown) } else { Answer::ok(&shown) }
 }

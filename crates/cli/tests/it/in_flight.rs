@@ -1,5 +1,6 @@
 //! What becomes of an occurrence in flight: edits, deletion, stopping and killing in the middle of it.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::receiver::Hit;
@@ -101,6 +102,22 @@ fn a_put_in_the_middle_of_an_attempt_begins_a_generation_and_loses_no_record() {
     assert_eq!((&record["status"], &record["repeatCount"]), (&json!("completed"), &json!(1)));
     assert_eq!((&scheduler.get("j")["state"], scheduler.counters("j")), (&json!("enabled"), [0, 0, 0]));
     assert_eq!(instant(&scheduler.get("j")["status"]["nextExecutionTime"]), minutes(600));
+}
+
+#[test]
+fn while_an_occurrence_is_in_flight_the_next_execution_is_the_one_behind_it() {
+    let scheduler = Scheduler::start(1);
+    let daily = json!({"action": scheduler.action("/hang"), "recurrence": {"frequency": "day"}});
+    let put = scheduler.put("j", &daily);
+    let first = instant(&put["status"]["nextExecutionTime"]);
+    scheduler.receiver.wait_for("j", 1);
+    let next = |properties: &Value| instant(&properties["status"]["nextExecutionTime"]);
+    assert_eq!(next(&scheduler.get("j")), first + SignedDuration::from_hours(24));
+    let list = scheduler.call("GET", "/jobs", None).body;
+    assert_eq!(next(&list["value"][0]["properties"]), first + SignedDuration::from_hours(24));
+    scheduler.receiver.let_go(1);
+    scheduler.wait_for_history("j", 1);
+    assert_eq!(next(&scheduler.get("j")), first + SignedDuration::from_hours(24));
 }
 
 #[test]

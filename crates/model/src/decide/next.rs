@@ -39,15 +39,31 @@ pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timest
     }
 }
 
-/// When the job runs next by its schedule, for people: never a retry, nothing while it is off.
-pub fn next_execution_at(job: &Job, collection_enabled: bool) -> Option<Timestamp> {
+/// When the job runs next by its schedule, for people: never a retry, nothing while it is off, and not what
+/// it is doing now.
+pub fn next_execution_at(job: &Job, collection_enabled: bool, in_flight: bool) -> Option<Timestamp> {
     if job.state != JobState::Enabled || !collection_enabled {
         return None;
     }
     match job.progress.entry {
-        Some(entry) if entry.cause == Cause::Schedule && !entry.started() => Some(entry.nominal_at),
+        Some(entry) if entry.cause == Cause::Schedule && !entry.started() => {
+            if in_flight {
+                occurrence_behind(job, entry)
+            } else {
+                Some(entry.nominal_at)
+            }
+        }
         Some(_) | None => next_occurrence(job, &timetable(job)),
     }
+}
+
+/// The scheduled occurrence behind one whose first attempt is under way.
+fn occurrence_behind(job: &Job, entry: Entry) -> Option<Timestamp> {
+    job.spec.recurrence.as_ref()?;
+    let mut begun = job.clone();
+    begun.progress.past_at = begun.progress.past_at.max(Some(entry.nominal_at));
+    begun.progress.started_count += 1;
+    next_occurrence(&begun, &timetable(&begun))
 }
 
 /// Before an entry is fired: if later occurrences of its job are due as well, the newest is taken and

@@ -356,7 +356,7 @@ impl Search<'_> {
         let now = made.from.max(made.nominal_at).max(entry.due_at).min(made.to);
         let first_of_schedule = !entry.started() && made.cause == Cause::Schedule;
         let recorded = first_of_schedule && made.record.is_some();
-        let rows = recorded.then(|| take_rows(&mut path.skipped, made.nominal_at)).unwrap_or_default();
+        let rows = if recorded { take_rows(&mut path.skipped, made.nominal_at) } else { BTreeMap::new() };
         let fence = fence(index);
         let claimed = Claimed { fence, job: JOB, key: self.job.key.clone(), entry: Some(entry) };
         path.ledger.claimed(NODE, vec![claimed], now);

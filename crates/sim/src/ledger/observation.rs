@@ -103,7 +103,7 @@ impl Shown {
             state: job.state,
             counters: job.counters,
             last_started_at: job.last_started_at,
-            next_at: decide::next_execution_at(job, collection_enabled),
+            next_at: decide::next_execution_at(job, collection_enabled, false),
             waiting: Some(Waiting {
                 generation: job.generation,
                 put_at: job.put_at,

@@ -3,8 +3,8 @@
 
 use punctual_recurrence::{Frequency, Rule};
 
-use super::world::{Edit, World, action, at, fixed, minutely, once, with};
-use crate::{JobSpec, JobState};
+use super::world::{Edit, World, action, at, counted, fixed, minutely, once, seconds, with};
+use crate::{JobSpec, JobState, decide};
 
 fn every(minutes: i64) -> Option<Rule> {
     Some(Rule::every(minutes, Frequency::Minute))
@@ -18,6 +18,20 @@ fn at_once_is_now() {
     check(JobSpec { start_at: Some(at(100)), ..once() }, 100);
     check(JobSpec { start_at: None, ..minutely() }, 30);
     check(minutely(), 60);
+}
+
+#[test]
+fn what_is_in_flight_is_not_what_comes_next() {
+    let check = |spec: JobSpec, next: Option<i64>| {
+        let world = World::put(spec);
+        assert_eq!(world.next_execution(), Some(0));
+        let during = decide::next_execution_at(&world.job, true, true).map(seconds);
+        assert_eq!(during, next);
+    };
+    check(minutely(), Some(60));
+    check(counted(2), Some(60));
+    check(counted(1), None);
+    check(once(), None);
 }
 
 #[test]

@@ -204,7 +204,7 @@ impl World {
     }
 
     pub(super) fn next_execution(&self) -> Option<i64> {
-        decide::next_execution_at(&self.job, self.collection_enabled).map(seconds)
+        decide::next_execution_at(&self.job, self.collection_enabled, false).map(seconds)
     }
 
     pub(super) fn counters(&self) -> (u32, u32, u32) {
