@@ -7,10 +7,6 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, Wait};
 
-/// For how long a fast clock may be asked to wait: enough for a busy machine, and a target that hangs can't
-/// stop it.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 /// The time now, of the machine, in the ticks of 100 ns that all our times have.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
 pub(crate) fn real_now() -> Timestamp {
@@ -38,6 +34,7 @@ pub(crate) struct VirtualClock(Arc<Mutex<Hand>>);
 
 struct Hand {
     speed: f64,
+    patience: Duration,
     /// What it showed when it last was looked at.
     shown: Timestamp,
     /// When it goes on from there: when it was looked at, or later where it waits.
@@ -48,8 +45,10 @@ struct Hand {
 }
 
 impl VirtualClock {
-    pub(crate) fn new(start_at: Timestamp, speed: f64) -> Self {
-        Self(Arc::new(Mutex::new(Hand::new(start_at, speed, instant()))))
+    /// The patience is for how long it may be asked to wait: enough for a busy machine, and so that a target
+    /// that hangs can't stop it.
+    pub(crate) fn new(start_at: Timestamp, speed: f64, patience: Duration) -> Self {
+        Self(Arc::new(Mutex::new(Hand::new(start_at, speed, patience, instant()))))
     }
 }
 
@@ -64,7 +63,7 @@ impl Clock for VirtualClock {
 
     fn wait_at(&self, at: Timestamp) -> Option<Wait> {
         let mut hand = lock(&self.0);
-        if hand.speed <= 1.0 {
+        if hand.speed <= 1.0 || hand.patience.is_zero() {
             return None;
         }
         let wait = hand.wait_at(at, instant());
@@ -73,8 +72,8 @@ impl Clock for VirtualClock {
 }
 
 impl Hand {
-    fn new(start_at: Timestamp, speed: f64, real: Instant) -> Self {
-        Self { speed, shown: start_at, since: real, waits: BTreeMap::new(), last_wait: 0 }
+    fn new(start_at: Timestamp, speed: f64, patience: Duration, real: Instant) -> Self {
+        Self { speed, patience, shown: start_at, since: real, waits: BTreeMap::new(), last_wait: 0 }
     }
 
     /// What it shows at a real instant, which is not before the last one.
@@ -110,7 +109,7 @@ impl Hand {
         self.look(real);
         self.last_wait += 1;
         let wait = (at, self.last_wait);
-        self.waits.insert(wait, real + PATIENCE);
+        self.waits.insert(wait, real + self.patience);
         wait
     }
 
@@ -147,6 +146,8 @@ fn instant() -> Instant {
 mod tests {
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(2);
+
     /// A clock that goes a minute in a second, on real time that is told in milliseconds.
     struct Bench {
         began: Instant,
@@ -156,7 +157,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let began = instant();
-            Self { began, hand: Hand::new(Timestamp::UNIX_EPOCH, 60.0, began) }
+            Self { began, hand: Hand::new(Timestamp::UNIX_EPOCH, 60.0, PATIENCE, began) }
         }
 
         fn after(&self, millis: u64) -> Instant {
@@ -219,12 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fast_clock_waits() {
+    fn only_a_fast_clock_with_patience_waits() {
         let epoch = Timestamp::UNIX_EPOCH;
-        assert!(VirtualClock::new(epoch, 1.0).wait_at(epoch).is_none());
-        assert!(VirtualClock::new(epoch, 0.5).wait_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 1.0, PATIENCE).wait_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 0.5, PATIENCE).wait_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 60.0, Duration::ZERO).wait_at(epoch).is_none());
         assert!(RealClock.wait_at(epoch).is_none());
-        let clock = VirtualClock::new(epoch, 1e9);
+        let clock = VirtualClock::new(epoch, 1e9, PATIENCE);
         let wait = clock.wait_at(clock.now());
         let shown = clock.now();
         assert_eq!(clock.now(), shown);

@@ -77,6 +77,7 @@ pub(crate) enum TlsMode {
 pub(crate) struct ClockConfig {
     pub(crate) start: String,
     pub(crate) speed: f64,
+    pub(crate) patience_seconds: f64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

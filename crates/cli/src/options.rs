@@ -61,6 +61,10 @@ pub(crate) struct ServeOptions {
     #[arg(long, value_name = "N", env = "PUNCTUAL_CLOCK_SPEED")]
     pub(crate) clock_speed: Option<f64>,
 
+    /// How long a fast virtual clock waits for an occurrence before the job's next one, in real seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) clock_patience: Option<f64>,
+
     /// What this process does [default: all].
     #[arg(long, value_enum, env = "PUNCTUAL_ROLE")]
     pub(crate) role: Option<Role>,

@@ -119,6 +119,7 @@ fn overrides(options: &ServeOptions) -> Vec<Override> {
     add("tls", "key", options.tls_key.as_ref().map(path));
     add("clock", "start", options.clock_start.map(|start| start.to_string()));
     add("clock", "speed", options.clock_speed.map(|speed| speed.to_string()));
+    add("clock", "patience_seconds", options.clock_patience.map(|seconds| seconds.to_string()));
     overrides
 }
 
@@ -137,6 +138,9 @@ fn listen_address(config: &Config) -> Result<SocketAddr, WrongUsage> {
     )))
 }
 
+/// The longest that a virtual clock waits: so long nobody means it.
+const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
+
 fn schedule_clock(config: &Config) -> Result<Arc<dyn Clock>, WrongUsage> {
     let speed = config.clock.speed;
     if config.clock.start.is_empty() && (speed - 1.0).abs() < f64::EPSILON {
@@ -151,7 +155,11 @@ fn schedule_clock(config: &Config) -> Result<Arc<dyn Clock>, WrongUsage> {
         punctual_recurrence::parse_instant(&config.clock.start)
             .map_err(|why| WrongUsage(format!("clock.start: '{}' {why}", config.clock.start)))?
     };
-    Ok(Arc::new(VirtualClock::new(start_at, speed)))
+    let patience = Duration::try_from_secs_f64(config.clock.patience_seconds).map_err(|_| {
+        let seconds = config.clock.patience_seconds;
+        WrongUsage(format!("clock.patience_seconds: must be 0 or more, not {seconds}"))
+    })?;
+    Ok(Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX))))
 }
 
 fn locations(config: &Config) -> Locations {

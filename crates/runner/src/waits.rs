@@ -43,10 +43,10 @@ impl Waits {
         if !self.matter() {
             return;
         }
-        let now = self.clock.now();
         for claim in claims {
-            let due_at = claim.job.progress.entry.map_or(now, |entry| entry.due_at);
-            let next = decide::occurrence_after(&claim.job, due_at.max(now));
+            // Behind the entry and not behind now: the clock may stand at that next one already.
+            let due_at = claim.job.progress.entry.map(|entry| entry.due_at);
+            let next = due_at.and_then(|due_at| decide::occurrence_after(&claim.job, due_at));
             let Some(wait) = next.and_then(|next| self.clock.wait_at(next)) else { continue };
             let before = self.kept().under_way.insert(claim.fence, wait);
             drop(before);

@@ -29,6 +29,9 @@ use crate::server::{SOON, Server};
 /// How many seconds the schedule's clock goes in one: a minute job is due twice a second.
 const SPEED: u32 = 120;
 
+/// The clock waits for nobody, so that it can be told from outside what it shows.
+const IMPATIENT: &[&str] = &["--clock-patience", "0"];
+
 /// The longest that a server is left alone.
 const LIFE_MILLIS_MAX: i64 = 900;
 
@@ -99,7 +102,7 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_only_what_was_in_flight() {
     receiver.wait_until_quiet();
     started.push(now());
     let start = load.begin_life();
-    let server = started_at(folder.path(), start, SPEED, &[]);
+    let server = started_at(folder.path(), start, SPEED, IMPATIENT);
     load.note_ready();
     load.calm_down(&server.address);
     server.signal("-TERM");
@@ -122,7 +125,7 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_only_what_was_in_flight() {
 fn be_killed(load: &mut Load, data: &Path, receiver: &Receiver, watched: bool) -> Option<Duration> {
     let spawned = now();
     let start = load.begin_life();
-    let server = started_at(data, start, SPEED, &[]);
+    let server = started_at(data, start, SPEED, IMPATIENT);
     load.note_ready();
     let life = Duration::from_millis(load.dice.between(20, LIFE_MILLIS_MAX).unsigned_abs());
     // Some live until they fire, so that it can be seen how long that takes.
@@ -164,8 +167,9 @@ fn pause(time: Duration) {
 fn be_killed_while_starting(load: &mut Load, data: &Path) {
     let start = load.begin_life();
     let life = Duration::from_millis(load.dice.between(0, BIRTH_MILLIS_MAX).unsigned_abs());
-    let arguments = ["--clock-start", &start.to_string(), "--clock-speed", &SPEED.to_string()];
-    Server::start_and_kill(data, &arguments, life);
+    let (start, speed) = (start.to_string(), SPEED.to_string());
+    let clock = ["--clock-start", &start, "--clock-speed", &speed];
+    Server::start_and_kill(data, &[&clock[..], IMPATIENT].concat(), life);
     load.end_life(true, false);
 }
 
