@@ -7,9 +7,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::SignedDuration;
 use punctual_model::{Clock, Wait, decide};
 use punctual_store::{Claim, Fence};
 use tokio::sync::Notify;
+
+/// The clock stops this long before an occurrence, where that is not due yet.
+const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 /// What the clock was asked to wait for.
 pub(crate) struct Waits {
@@ -44,10 +48,11 @@ impl Waits {
             return;
         }
         for claim in claims {
-            // Behind the entry and not behind now: the clock may stand at that next one already.
+            // Behind the entry and not behind now: the clock may stand before that next one already.
             let due_at = claim.job.progress.entry.map(|entry| entry.due_at);
             let next = due_at.and_then(|due_at| decide::occurrence_after(&claim.job, due_at));
-            let Some(wait) = next.and_then(|next| self.clock.wait_at(next)) else { continue };
+            let before_it = next.and_then(|next| next.checked_sub(TICK).ok());
+            let Some(wait) = before_it.and_then(|at| self.clock.wait_at(at)) else { continue };
             let before = self.kept().under_way.insert(claim.fence, wait);
             drop(before);
         }
