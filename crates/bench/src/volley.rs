@@ -2,6 +2,7 @@
 //! server has recorded them.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -139,13 +140,13 @@ pub(crate) struct Recorded {
     pub(crate) faulted: usize,
 }
 
-/// Waits until every job has ended, as the API sees it.
+/// Waits until every one of some jobs has ended, as the API sees it. They fill their collections.
 pub(crate) fn await_records(
     server: SocketAddr,
-    job_count: usize,
+    jobs: Range<usize>,
     limit: Duration,
 ) -> anyhow::Result<Recorded> {
-    await_ends(server, job_count, limit, LOOK_EVERY)
+    await_ends(server, jobs, limit, LOOK_EVERY)
 }
 
 /// The same from an instant on, for jobs that take long: asking costs the server something, too.
@@ -156,18 +157,18 @@ pub(crate) fn await_records_from(
     limit: Duration,
 ) -> anyhow::Result<Recorded> {
     clock::pause(Duration::from_nanos(start_at.saturating_sub(clock::wall_nanos())));
-    await_ends(server, job_count, limit, LOOK_SELDOM)
+    await_ends(server, 0..job_count, limit, LOOK_SELDOM)
 }
 
 fn await_ends(
     server: SocketAddr,
-    job_count: usize,
+    jobs: Range<usize>,
     limit: Duration,
     step: Duration,
 ) -> anyhow::Result<Recorded> {
     let mut asker = Asker::open(server)?;
     let since = clock::now();
-    let collections = 0..job_count.div_ceil(JOBS_OF_COLLECTION);
+    let collections = jobs.start / JOBS_OF_COLLECTION..jobs.end.div_ceil(JOBS_OF_COLLECTION);
     for number in collections.clone() {
         while !list(&mut asker, number, "&$filter=state%20eq%20Enabled&$top=1")?.contains(r#""value":[]"#) {
             if since.elapsed() > limit {
