@@ -106,7 +106,8 @@ pub fn resume(current: &Job, placement: Placement) -> Job {
 /// begun. To be written with the change, so that each of them has an outcome (18.6).
 ///
 /// Nobody who edits can know whether the attempt in flight, if there is one, will ever be recorded: its
-/// occurrence is among these, and where it has a record as well, that is what happened.
+/// occurrence is among these, and where it has a record as well, that is what happened. So are those that
+/// are due behind it, also where it is the last that `count` allows: they are due if it is never recorded.
 pub fn passed_over(from: &Job, to: &Job, now: Timestamp) -> Vec<Skip> {
     if (from.generation, from.progress.past_at) == (to.generation, to.progress.past_at) {
         return Vec::new();

@@ -2,9 +2,9 @@
 
 use punctual_recurrence::{Frequency, Rule};
 
-use super::world::{Edit, World, action, at, fixed, minutely, once, with};
+use super::world::{Edit, World, action, at, counted, fixed, minutely, once, with};
 use crate::SkipReason::{Missed, Overlap};
-use crate::{Cause, JobSpec};
+use crate::{Cause, JobSpec, JobState};
 
 /// Edits that take what is due off the agenda.
 const EDITS: [Edit; 4] = [
@@ -106,6 +106,72 @@ fn what_was_in_flight_when_an_edit_passed_it_over_is_recorded_and_nothing_is_ski
         // The trace is written with the edit, which can't know whether the attempt will ever be recorded;
         // where there is a record, that is what happened.
         assert_eq!((nominal, world.skipped()), (vec![120], vec![(0, 180, 4, Missed)]), "{name}");
+    }
+}
+
+/// What becomes of an occurrence that is due when an edit comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    NotBegun,
+    /// It was in flight, and the server was killed before it could be recorded.
+    Lost,
+    Recorded,
+}
+
+#[test]
+fn what_is_due_behind_the_last_that_count_allows_is_passed_over_with_it_since_it_may_never_be_recorded() {
+    let edits: [Edit; 3] = [
+        ("disabled and enabled", |world| {
+            world.disable();
+            world.enable();
+        }),
+        ("held and resumed", |world| {
+            world.hold();
+            world.resume();
+        }),
+        ("schedule changed", |world| {
+            world.patch(|spec| spec.recurrence.as_mut().unwrap().end_at = Some(at(6_000)));
+        }),
+    ];
+    for (name, edit) in edits {
+        let check = |fate: Fate, begun: &[i64]| {
+            let mut world = World::put(counted(3));
+            world.fire(0, true);
+            world.fire(60, true);
+            world.until(120);
+            assert!(fate == Fate::NotBegun || world.begin());
+            world.until(250);
+            edit(&mut world);
+            // The job that is edited is the same in each case, so the trace is: what is due may be one that was
+            // not begun, and then those behind it are due as well (18.6).
+            assert_eq!(world.skipped(), [(120, 240, 3, Missed)], "{name}, {fate:?}");
+            match fate {
+                Fate::NotBegun => {}
+                Fate::Lost => world.in_flight = None,
+                Fate::Recorded => world.finish(true),
+            }
+            if fate != Fate::Recorded {
+                world.fire(300, true);
+            }
+            let history = world.history(Cause::Schedule);
+            assert_eq!(history.iter().map(|record| record.0).collect::<Vec<_>>(), begun, "{name}, {fate:?}");
+            assert_eq!((world.state(), world.entry()), (JobState::Completed, None), "{name}, {fate:?}");
+            assert_eq!(world.skips.len(), 1, "{name}, {fate:?}");
+        };
+        // One outcome for each: 0, 60, the trace, 300.
+        check(Fate::NotBegun, &[0, 60, 300]);
+        check(Fate::Lost, &[0, 60, 300]);
+        // Here the trace says more than there was: 120 was the last, 180 and 240 were not to be. Who wrote it
+        // could not know; an outcome too many is better than one that is missing.
+        check(Fate::Recorded, &[0, 60, 120]);
+    }
+    for (name, edit) in EDITS {
+        let mut world = World::put(counted(1));
+        assert!(world.begin());
+        world.until(130);
+        edit(&mut world);
+        world.finish(true);
+        assert_eq!(world.skipped(), [(0, 120, 3, Missed)], "{name}");
     }
 }
 
