@@ -24,13 +24,28 @@ struct Troubled {
     settles: AtomicUsize,
     /// The store never takes a settlement of this job while this is set.
     poison: Mutex<Option<&'static str>>,
+    /// Claims of this job come without the entry that was claimed, which is a bug: deciding what follows panics.
+    bare: Mutex<Option<&'static str>>,
+    /// Whoever settles waits while this is held.
+    door: tokio::sync::Mutex<()>,
+    /// How many settlements came at once, each time.
+    batches: Mutex<Vec<usize>>,
 }
 
 impl Troubled {
     fn new(world: &World, claims: usize, begins: usize, settles: usize) -> Arc<Self> {
         let inner = Arc::clone(&world.store);
         let [claims, begins, settles] = [claims, begins, settles].map(AtomicUsize::new);
-        Arc::new(Self { inner, claims, begins, settles, poison: Mutex::default() })
+        Arc::new(Self {
+            inner,
+            claims,
+            begins,
+            settles,
+            poison: Mutex::default(),
+            bare: Mutex::default(),
+            door: tokio::sync::Mutex::default(),
+            batches: Mutex::default(),
+        })
     }
 }
 
@@ -42,7 +57,12 @@ fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
 impl Agenda for Troubled {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         check(&self.claims, "claim")?;
-        self.inner.claim(ask).await
+        let mut claims = self.inner.claim(ask).await?;
+        let bare = *self.bare.lock().unwrap();
+        for claim in claims.iter_mut().filter(|claim| bare == Some(claim.job.key.name.as_str())) {
+            claim.job.progress.entry = None;
+        }
+        Ok(claims)
     }
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
@@ -51,6 +71,8 @@ impl Agenda for Troubled {
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        self.batches.lock().unwrap().push(settlements.len());
+        let _entered = self.door.lock().await;
         check(&self.settles, "settle")?;
         let poison = *self.poison.lock().unwrap();
         if settlements.iter().any(|one| poison == Some(one.job.key.name.as_str())) {
@@ -205,4 +227,43 @@ async fn an_attempt_that_panics_has_failed_and_takes_nothing_with_it() {
     assert_eq!(world.job("panic-0").await.state, JobState::Faulted);
     assert_eq!(world.job("ok").await.state, JobState::Completed);
     assert_eq!(world.history("panic-0").await[0].started_at, at(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_while_a_settlement_is_decided_costs_its_own_job_and_all_others_of_the_batch_are_recorded() {
+    let mut world = World::new().await;
+    // One after the other: when one is fired, those before it are with the recorder.
+    world.settings.slots_per_target = 1;
+    let store = Troubled::new(&world, 0, 0, 0);
+    *store.bare.lock().unwrap() = Some("bare");
+    let running = world.runner_on(store.clone()).start().unwrap();
+    let closed = store.door.lock().await;
+    world.put("ok-first", once("one", 0)).await;
+    world.wait_until("the recorder is held up", async || *store.batches.lock().unwrap() == [1]).await;
+    for name in ["bare", "hang-edited", "ok-behind", "hang-last"] {
+        world.put(name, minutely("one", 0)).await;
+    }
+    world.target.wait_for(2).await;
+    world.patch("hang-edited", |spec| spec.enabled = false).await;
+    world.target.let_go(1);
+    world.target.wait_for(4).await;
+    drop(closed);
+    for name in ["ok-first", "hang-edited", "ok-behind"] {
+        world.wait_for_records(name, 1).await;
+    }
+    assert_eq!(
+        *store.batches.lock().unwrap(),
+        [1, 2, 1],
+        "two beside it; then the one that was edited, again"
+    );
+    world.target.let_go(1);
+    world.wait_for_records("hang-last", 1).await;
+    running.stop().await;
+    assert_eq!(world.target.names(), ["ok-first", "hang-edited", "ok-behind", "hang-last"]);
+    let execution_count = async |name| world.job(name).await.counters.execution;
+    assert_eq!((execution_count("hang-edited").await, execution_count("ok-behind").await), (1, 1));
+    let bare = world.job("bare").await;
+    assert_eq!((world.history("bare").await.len(), bare.counters.execution), (0, 0));
+    assert_eq!(bare.progress.entry.map(|entry| entry.nominal_at), Some(at(0)), "it is still to be done");
+    assert_eq!(world.store.in_flight(&[bare.id]).await.unwrap(), [bare.id], "and not again before a restart");
 }
