@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_store::{ClaimAsk, Trouble};
 use tokio::sync::watch;
 
@@ -16,6 +16,10 @@ const BATCH_MAX: usize = 1_024;
 /// Claiming pays only if there are some slots, one in so many; fewer are waited for. Where there are few in
 /// all, each counts: the others may be taken by a target that hangs.
 pub(crate) const FREE_WORTH_CLAIMING_ONE_IN: usize = 64;
+
+/// One slot in so many is for what is due already: a herd that is claimed ahead must not keep a run waiting
+/// that somebody asks for meanwhile.
+const KEPT_FOR_DUE_ONE_IN: usize = 4;
 
 /// The agenda is looked at this often whatever happens, so that a lost wake-up costs a second at most.
 const POLL: Duration = Duration::from_secs(1);
@@ -45,7 +49,7 @@ pub(crate) async fn run(parts: Arc<Parts>, timer: &Timer, mut stop: watch::Recei
         let pause = match next {
             Next::Again => continue,
             Next::WhenSlotsAreFreed => POLL,
-            Next::At(due_at) => parts.real_wait_until(due_at).min(POLL),
+            Next::At(from) => parts.real_wait_until(from).min(POLL),
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -61,7 +65,7 @@ enum Next {
     /// There may be more right now.
     Again,
     WhenSlotsAreFreed,
-    /// The next entry is due then; or nobody knows.
+    /// The next entry may be claimed from then on; or nobody knows.
     At(Option<Timestamp>),
 }
 
@@ -75,12 +79,18 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
         parts.store.release(&fences).await?;
     }
     let free = parts.slots.free();
-    if free < parts.settings.slots.div_ceil(FREE_WORTH_CLAIMING_ONE_IN) {
+    let worth_claiming = parts.settings.slots.div_ceil(FREE_WORTH_CLAIMING_ONE_IN);
+    if free < worth_claiming {
         return Ok(Next::WhenSlotsAreFreed);
     }
-    let now = parts.clock.now();
-    let until = now.saturating_add(parts.look_ahead()).unwrap_or(Timestamp::MAX);
-    let limit = free.min(BATCH_MAX);
+    let free_ahead = free.saturating_sub(parts.settings.slots / KEPT_FOR_DUE_ONE_IN);
+    let (ahead, room) = if free_ahead >= worth_claiming {
+        (parts.look_ahead(), free_ahead)
+    } else {
+        (SignedDuration::ZERO, free)
+    };
+    let until = parts.clock.now().saturating_add(ahead).unwrap_or(Timestamp::MAX);
+    let limit = room.min(BATCH_MAX);
     let passed_over = parts.slots.passed_over();
     let ask = ClaimAsk { until, limit, passed_over };
     let claims = parts.store.claim(&ask).await?;
@@ -91,5 +101,6 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
     if count == limit {
         return Ok(Next::Again);
     }
-    Ok(Next::At(parts.store.next_due(&ask.passed_over).await?))
+    let next_due = parts.store.next_due(&ask.passed_over).await?;
+    Ok(Next::At(next_due.and_then(|due_at| due_at.saturating_sub(ahead).ok())))
 }

@@ -19,6 +19,9 @@ use crate::{Dispatcher, Settings, claimer, housekeeping, recorder};
 /// What the recorder may be behind before attempts wait for it.
 const RECORDER_QUEUE_MAX: usize = 4_096;
 
+/// How many of a herd are started before the next are looked at: the first should not wait for the last.
+const LAUNCHED_TOGETHER_MAX: usize = 64;
+
 /// What all tasks of a runner share.
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
@@ -37,10 +40,10 @@ impl Parts {
         SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::MAX)
     }
 
-    /// How long to wait really until it is time to claim what is due at an instant.
+    /// How long to wait really until an instant.
     pub(crate) fn real_wait_until(&self, at: Option<Timestamp>) -> Duration {
         let Some(at) = at else { return Duration::MAX };
-        let distance = at.duration_since(self.clock.now()).as_secs_f64() - self.look_ahead().as_secs_f64();
+        let distance = at.duration_since(self.clock.now()).as_secs_f64();
         Duration::try_from_secs_f64((distance / self.clock.speed()).max(0.0)).unwrap_or(Duration::MAX)
     }
 }
@@ -129,9 +132,13 @@ impl Running {
 async fn launch(parts: Arc<Parts>, mut due: UnboundedReceiver<Vec<Claim>>, fired: Sender<Fired>) {
     let mut attempts = tokio::task::JoinSet::new();
     while let Some(batch) = due.recv().await {
-        let going: Vec<Claim> = batch.into_iter().filter_map(|claim| parts.slots.turn(claim)).collect();
-        for claim in begin(&parts, going).await {
-            attempts.spawn(run_attempts(Arc::clone(&parts), claim, fired.clone()));
+        let mut batch = batch.into_iter();
+        while batch.len() > 0 {
+            let chunk = batch.by_ref().take(LAUNCHED_TOGETHER_MAX);
+            let going: Vec<Claim> = chunk.filter_map(|claim| parts.slots.turn(claim)).collect();
+            for claim in begin(&parts, going).await {
+                attempts.spawn(run_attempts(Arc::clone(&parts), claim, fired.clone()));
+            }
         }
         while attempts.try_join_next().is_some() {}
     }

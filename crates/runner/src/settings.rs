@@ -24,7 +24,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            slots: 4_096,
+            slots: 16_384,
             slots_per_target: 256,
             look_ahead: SignedDuration::from_secs(1),
             grace: Duration::from_secs(10),

@@ -109,11 +109,12 @@ impl Slots {
         PARKED_BEFORE_PASSED_OVER.min(self.slots_max / 8)
     }
 
-    /// Where slots are scarce, takes back what waits for targets that have many waiting: their claims are
-    /// better given back than kept from others.
+    /// Where hardly a slot is left, takes back what waits for targets that have many waiting: their claims are
+    /// better given back than kept from others. Not before, since giving back and claiming anew costs more
+    /// than waiting.
     pub(crate) fn crowd_out(&self) -> Vec<Claim> {
         let mut state = self.state();
-        if state.taken * 4 < self.slots_max * 3 {
+        if state.taken * 8 < self.slots_max * 7 {
             return Vec::new();
         }
         let keep = self.per_target_max.min(self.parked_max());

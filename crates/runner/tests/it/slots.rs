@@ -1,5 +1,7 @@
 //! A target that hangs costs its own slots and nobody else's.
 
+use punctual_store::Survey;
+
 use crate::world::{World, at, once, tally};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -52,4 +54,29 @@ async fn a_herd_larger_than_the_slots_is_fired_whole() {
     running.stop().await;
     let names = world.target.names();
     assert_eq!((names.len(), tally(names).len()), (500, 500));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_herd_that_is_claimed_ahead_leaves_slots_for_what_is_due_now() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (16, 16);
+    for index in 0..100 {
+        let name = format!("herd-{index}");
+        world.put(&name, once(&name, 60)).await;
+    }
+    world.clock.set(at(59));
+    let running = world.runner().start().unwrap();
+    let held = async || world.store.held().await.unwrap().len();
+    world.wait_until("the herd is claimed ahead", async || held().await >= 12).await;
+    // The clock stands still, so that no slot is freed by the herd.
+    for index in 0..10 {
+        let name = format!("now-{index}");
+        world.put(&name, once(&name, 59)).await;
+    }
+    world.target.wait_for(10).await;
+    assert!(world.target.names().iter().all(|name| name.starts_with("now")));
+    world.wait_until("one slot in four is kept for what is due", async || held().await == 12).await;
+    world.clock.set(at(60));
+    world.target.wait_for(110).await;
+    running.stop().await;
 }
