@@ -4,18 +4,22 @@
 //! has a client, and so a pool, of its own, found by a hash of the file and its password, so that only
 //! who has both can get at it.
 
+mod answer;
+mod http1;
+mod http2;
+mod pool;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use punctual_model::Secret;
 use rustls::ClientConfig;
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
+
+pub(crate) use self::answer::Answer;
+pub(crate) use self::pool::{AskError, Client};
 
 use crate::connector::Connector;
 use crate::dial::Dialer;
@@ -27,19 +31,6 @@ const IDENTITIES_MAX: usize = 256;
 
 /// How much of an answer's head is read. Beyond it the answer counts as broken.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-
-/// How much of a body a target may send ahead over HTTP/2 before we ask for more; two kilobytes are kept.
-const STREAM_WINDOW_BYTES: u32 = 16 * 1024;
-
-/// The same for one connection with all its streams.
-const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
-
-/// How often a connection over HTTP/2 is asked whether it still lives, while requests wait on it. Without
-/// it one dead peer would take every later request with it.
-const PING_EVERY: Duration = Duration::from_secs(10);
-
-/// An HTTP client with its own pool.
-pub(crate) type Client = legacy::Client<Connector, Full<Bytes>>;
 
 /// How many idle connections are kept, and how long.
 #[derive(Clone, Copy, Debug)]
@@ -103,17 +94,5 @@ fn fingerprint(pfx: &Secret, password: &Secret) -> [u8; 32] {
 }
 
 fn client(dialer: &Arc<Dialer>, tls: Arc<ClientConfig>, limits: PoolLimits) -> Client {
-    let connector = Connector { dialer: Arc::clone(dialer), tls: TlsConnector::from(tls) };
-    legacy::Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .timer(TokioTimer::new())
-        .pool_idle_timeout(limits.idle_timeout)
-        .pool_max_idle_per_host(limits.idle_per_host_max)
-        .http1_max_buf_size(HEAD_BYTES_MAX)
-        .http2_max_header_list_size(HEAD_BYTES_MAX as u32)
-        .http2_initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .http2_keep_alive_interval(PING_EVERY)
-        .http2_keep_alive_timeout(PING_EVERY)
-        .build(connector)
+    Client::new(Connector { dialer: Arc::clone(dialer), tls: TlsConnector::from(tls) }, limits)
 }

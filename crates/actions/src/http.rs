@@ -16,17 +16,15 @@ pub(crate) mod status;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
-use http::{Extensions, HeaderValue, Method, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper_util::client::legacy;
+use http::response::Parts;
+use http::{HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
 use punctual_model::{Authentication, Firing, HttpAction, Outcome};
 
-use self::answer::{Answer, BODY_BYTES_MAX};
+use self::answer::BODY_BYTES_MAX;
 use self::hop::{Hop, UserInfo};
 use crate::Actions;
-use crate::client::Client;
-use crate::connector::Used;
+use crate::client::{Answer, AskError, Client};
 use crate::failure::{Failure, find};
 use crate::oauth::{Grant, Token};
 use crate::scrub::Scrub;
@@ -76,14 +74,13 @@ impl Exchange<'_> {
         let mut redirect_count = 0;
         loop {
             let token = self.token(refused.as_ref()).await?;
-            let response = self.send(token.as_ref()).await?;
-            if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() {
+            let asked_again = token.is_some() && refused.is_none();
+            let answer = self.send(token.as_ref(), asked_again).await?;
+            if answer.status == StatusCode::UNAUTHORIZED && asked_again {
                 refused = token;
                 continue;
             }
-            let Some(next) = self.hop.next(response.status(), response.headers())? else {
-                return Answer::capture(response, BODY_BYTES_MAX).await.map_err(|error| Failure::of(&error));
-            };
+            let Some(next) = self.hop.next(answer.status, &answer.headers)? else { return Ok(answer) };
             redirect_count += 1;
             if redirect_count > REDIRECTS_MAX {
                 return Err(Failure::new("ProtocolError", "Too many automatic redirections were attempted"));
@@ -94,11 +91,17 @@ impl Exchange<'_> {
 
     /// Sends the request of the current hop. A pooled connection that the target closed while it was idle
     /// is no failure of the target: where repeating is harmless by the method's own meaning, the request
-    /// is sent once more.
-    async fn send(&mut self, token: Option<&Token>) -> Result<Response<Incoming>, Failure> {
+    /// is sent once more. The body of an answer that only leads on, by a redirect or because the token was
+    /// refused, is not waited for.
+    async fn send(&mut self, token: Option<&Token>, asked_again: bool) -> Result<Answer, Failure> {
         let client = self.client().await?;
         let client = client.as_ref().unwrap_or_else(|| self.actions.clients.anonymous());
         let authorization = self.authorization(token);
+        let wanted = |head: &Parts| {
+            let leads_on = hop::redirects(head.status, &head.headers)
+                || (asked_again && head.status == StatusCode::UNAUTHORIZED);
+            if leads_on { 0 } else { BODY_BYTES_MAX }
+        };
         let mut again = idempotent(&self.hop.method);
         loop {
             let request = request::build(
@@ -108,13 +111,8 @@ impl Exchange<'_> {
                 authorization.clone(),
                 &self.actions.user_agent,
             )?;
-            match client.request(request).await {
-                Ok(response) => {
-                    if let Some(used) = response.extensions().get::<Used>() {
-                        used.mark();
-                    }
-                    return Ok(response);
-                }
+            match client.ask(request, wanted).await {
+                Ok(answer) => return Ok(answer),
                 Err(error) if again && hung_up_while_idle(&error) => again = false,
                 Err(error) => return Err(Failure::of(&error)),
             }
@@ -188,15 +186,11 @@ fn idempotent(method: &Method) -> bool {
 }
 
 /// The connection had answered before and was closed before it answered again.
-fn hung_up_while_idle(error: &legacy::Error) -> bool {
-    let mut extras = Extensions::new();
-    if let Some(connection) = error.connect_info() {
-        connection.get_extras(&mut extras);
-    }
+fn hung_up_while_idle(error: &AskError) -> bool {
     let closed = find::<hyper::Error>(error)
         .is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
         || find::<std::io::Error>(error).is_some_and(|error| {
             matches!(error.kind(), std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe)
         });
-    closed && extras.get::<Used>().is_some_and(Used::marked)
+    closed && matches!(error, AskError::Exchange { stale: true, .. })
 }

@@ -19,9 +19,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::failure::Failure;
-use crate::http::answer::Answer;
 use crate::scrub::Scrub;
 use crate::shelf::Shelf;
 
@@ -144,10 +143,8 @@ impl Tokens {
 
     async fn fetch(&self, client: &Client, grant: Grant<'_>) -> Result<(Token, Duration), String> {
         let request = self.request(grant)?;
-        let response = client.request(request).await.map_err(|error| Failure::of(&error).to_string())?;
-        let answer = Answer::capture(response, ANSWER_BYTES_MAX)
-            .await
-            .map_err(|error| Failure::of(&error).to_string())?;
+        let asked = client.ask(request, |_| ANSWER_BYTES_MAX).await;
+        let answer = asked.map_err(|error| Failure::of(&error).to_string())?;
         if answer.status.is_success() { granted(&answer.body) } else { Err(explanation(&answer, grant)) }
     }
 

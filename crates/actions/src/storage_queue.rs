@@ -101,14 +101,12 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
     if let Ok(id) = HeaderValue::from_str(&firing.client_request_id) {
         headers.insert(CLIENT_REQUEST.clone(), id);
     }
-    let response = actions.clients.anonymous().request(request).await.map_err(|error| {
+    let asked = actions.clients.anonymous().ask(request, |_| answer::BODY_BYTES_MAX).await;
+    let answer = asked.map_err(|error| {
         let failure = Failure::of(&error);
         if failure.unresolved() { Problem::NoAccount } else { Problem::NoAnswer(failure) }
     })?;
-    let code =
-        response.headers().get("x-ms-error-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let answer = answer::Answer::capture(response, answer::BODY_BYTES_MAX).await;
-    let answer = answer.map_err(|error| Problem::NoAnswer(Failure::of(&error)))?;
+    let code = answer.headers.get("x-ms-error-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
     if answer.status.is_success() {
         return Ok(());
     }

@@ -1,13 +1,12 @@
-//! What is kept of an answer, and how the history tells it.
+//! How the history tells an answer.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use http::{HeaderMap, HeaderName, Response, StatusCode};
-use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use http::{HeaderMap, HeaderName};
 
 use super::status;
+use crate::client::Answer;
 use crate::scrub::Scrub;
 
 /// How much of a body is read (CONTRACT 17.1 #21). What follows is left where it is.
@@ -19,33 +18,7 @@ const BODY_CHARACTERS_MAX: usize = 1024;
 /// How much of the headers is kept; a target can send sixty kilobytes of them to every attempt.
 const HEADERS_BYTES_MAX: usize = 8192;
 
-/// An answer as far as it is kept.
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
-}
-
 impl Answer {
-    /// Reads the beginning of the body, then lets go of the rest: dropping it closes a connection over
-    /// HTTP/1.1 that has more to say, and resets the stream over HTTP/2.
-    pub(crate) async fn capture(
-        response: Response<Incoming>,
-        bytes_max: usize,
-    ) -> Result<Self, hyper::Error> {
-        let (parts, mut incoming) = response.into_parts();
-        let announced = incoming.size_hint().lower().min(bytes_max as u64) as usize;
-        let mut body = Vec::with_capacity(announced);
-        while body.len() < bytes_max && !incoming.is_end_stream() {
-            let Some(frame) = incoming.frame().await.transpose()? else { break };
-            if let Some(bytes) = frame.data_ref() {
-                let room = bytes_max - body.len();
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            }
-        }
-        Ok(Self { status: parts.status, headers: parts.headers, body })
-    }
-
     /// The text of CONTRACT 9.1.
     pub(crate) fn message(&self, host: &str, scrub: &Scrub) -> String {
         let mut text = String::with_capacity(256 + self.body.len());
@@ -139,6 +112,8 @@ fn storable(letter: char) -> char {
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+
     use super::*;
 
     fn answer(status: u16, headers: &[(&'static str, &str)], body: &[u8]) -> Answer {

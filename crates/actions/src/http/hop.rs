@@ -44,10 +44,9 @@ impl Hop {
 
     /// Where an answer redirects to; none if it doesn't.
     pub(crate) fn next(&self, status: StatusCode, headers: &HeaderMap) -> Result<Option<Self>, Failure> {
-        if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+        let Some(location) = headers.get(LOCATION).filter(|_| redirects(status, headers)) else {
             return Ok(None);
-        }
-        let Some(location) = headers.get(LOCATION) else { return Ok(None) };
+        };
         let location = String::from_utf8_lossy(location.as_bytes());
         let mut url = self.url.join(&location).map_err(|error| {
             Failure::new("ProtocolError", format!("The answer redirects to an invalid URI: {error}"))
@@ -69,6 +68,11 @@ impl Hop {
     pub(crate) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
+}
+
+/// Whether an answer with such a head leads elsewhere.
+pub(crate) fn redirects(status: StatusCode, headers: &HeaderMap) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) && headers.contains_key(LOCATION)
 }
 
 /// The host of a URI for a message about a URI that can't be used.

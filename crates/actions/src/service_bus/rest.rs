@@ -66,9 +66,8 @@ pub(super) async fn send(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     *request.extensions_mut() = spelling::of(message.custom.iter().map(|(name, _)| name.as_str())).await;
-    let response = actions.clients.http1().request(request).await.map_err(|error| Failure::of(&error))?;
-    let answer = answer::Answer::capture(response, answer::BODY_BYTES_MAX).await;
-    let answer = answer.map_err(|error| Failure::of(&error))?;
+    let asked = actions.clients.http1().ask(request, |_| answer::BODY_BYTES_MAX).await;
+    let answer = asked.map_err(|error| Failure::of(&error))?;
     if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, &answer.body, &scrub)) }
 }
 

@@ -1,0 +1,44 @@
+//! An answer, read as far as it is wanted.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Context;
+
+use http::response::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use hyper::body::{Body, Incoming};
+
+/// An answer as far as it is kept.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads the beginning of the body, as many bytes as are wanted of an answer with such a head, then lets
+    /// go of the rest: dropping it closes a connection over HTTP/1.1 that has more to say, and resets the
+    /// stream over HTTP/2. `drive` keeps the connection going meanwhile.
+    pub(super) async fn read(
+        response: Response<Incoming>,
+        wanted: impl Fn(&Parts) -> usize,
+        mut drive: impl FnMut(&mut Context<'_>),
+    ) -> Result<Self, hyper::Error> {
+        let (parts, mut incoming) = response.into_parts();
+        let bytes_max = wanted(&parts);
+        let announced = incoming.size_hint().lower().min(bytes_max as u64) as usize;
+        let mut body = Vec::with_capacity(announced);
+        while body.len() < bytes_max && !incoming.is_end_stream() {
+            let frame = poll_fn(|cx| {
+                drive(cx);
+                Pin::new(&mut incoming).poll_frame(cx)
+            });
+            let Some(frame) = frame.await.transpose()? else { break };
+            if let Some(bytes) = frame.data_ref() {
+                let room = bytes_max - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+        }
+        Ok(Self { status: parts.status, headers: parts.headers, body })
+    }
+}
