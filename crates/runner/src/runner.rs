@@ -139,6 +139,7 @@ async fn launch(parts: Arc<Parts>, mut due: UnboundedReceiver<Vec<Claim>>, fired
             for claim in begin(&parts, going).await {
                 attempts.spawn(run_attempts(Arc::clone(&parts), claim, fired.clone()));
             }
+            tokio::task::yield_now().await;
         }
         while attempts.try_join_next().is_some() {}
     }
