@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::hex;
+
 /// Tells the time. The schedule's clock may be virtual; the one for time-outs never is.
 pub trait Clock: Send + Sync {
     /// The time now.
@@ -32,8 +34,14 @@ pub trait Mint: Send + Sync {
 pub fn guid(random: u128) -> String {
     // Version 4, variant 1, as RFC 9562 lays them out.
     let bits = random & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    let mut text = String::with_capacity(36);
+    for (place, byte) in bits.to_be_bytes().into_iter().enumerate() {
+        if [4, 6, 8, 10].contains(&place) {
+            text.push('-');
+        }
+        hex::push(byte, &mut text);
+    }
+    text
 }
 
 #[cfg(test)]

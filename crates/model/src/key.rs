@@ -12,7 +12,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Name {
     shown: Arc<str>,
-    folded: Arc<str>,
+    /// Only where it differs: most names are in lower case, and counting two references costs twice.
+    folded: Option<Arc<str>>,
 }
 
 impl Name {
@@ -20,7 +21,7 @@ impl Name {
     pub fn new(shown: impl Into<Arc<str>>) -> Self {
         let shown = shown.into();
         let is_folded = shown.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-        let folded = if is_folded { Arc::clone(&shown) } else { shown.to_lowercase().into() };
+        let folded = (!is_folded).then(|| shown.to_lowercase().into());
         Self { shown, folded }
     }
 
@@ -31,7 +32,7 @@ impl Name {
 
     /// In lower case: what names are compared and sorted by.
     pub fn folded(&self) -> &str {
-        &self.folded
+        self.folded.as_deref().unwrap_or(&self.shown)
     }
 }
 
@@ -61,7 +62,7 @@ impl From<String> for Name {
 
 impl PartialEq for Name {
     fn eq(&self, other: &Self) -> bool {
-        self.folded == other.folded
+        self.folded() == other.folded()
     }
 }
 
@@ -75,13 +76,13 @@ impl PartialOrd for Name {
 
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.folded.cmp(&other.folded)
+        self.folded().cmp(other.folded())
     }
 }
 
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.folded.hash(state);
+        self.folded().hash(state);
     }
 }
 

@@ -11,6 +11,7 @@ mod clock;
 mod collection;
 pub mod decide;
 mod firing;
+mod hex;
 mod history;
 pub mod inspect;
 mod job;

@@ -15,11 +15,14 @@ use crate::runner::Parts;
 const BATCH_MAX: usize = 1_000;
 
 /// How long a small batch waits for company. Recording is not what punctuality is about, and a disk that
-/// is asked less often answers faster.
-const LINGER: Duration = Duration::from_millis(2);
+/// is asked less often leaves more to those who fire. What waits here is fired again if the server is killed.
+const LINGER: Duration = Duration::from_millis(5);
+
+/// The same where the clock is fast, and waits for what is fired to be recorded.
+const LINGER_OF_A_FAST_CLOCK: Duration = Duration::from_millis(1);
 
 /// A batch of this size does not wait.
-const BATCH_WORTH_WRITING: usize = 64;
+const BATCH_WORTH_WRITING: usize = 256;
 
 /// How long to wait before a batch is tried again that the store could not take.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -37,13 +40,14 @@ const STUCK_RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) async fn run(parts: Arc<Parts>, mut fired: Receiver<Fired>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     let mut stuck = Vec::new();
+    let linger = if parts.clock.speed() > 1.0 { LINGER_OF_A_FAST_CLOCK } else { LINGER };
     loop {
         tokio::select! {
             count = fired.recv_many(&mut batch, BATCH_MAX) => if count == 0 { break },
             () = tokio::time::sleep(STUCK_RETRY_PAUSE), if !stuck.is_empty() => batch.append(&mut stuck),
         }
         if batch.len() < BATCH_WORTH_WRITING && !fired.is_closed() {
-            tokio::time::sleep(LINGER).await;
+            tokio::time::sleep(linger).await;
             while batch.len() < BATCH_MAX
                 && let Ok(more) = fired.try_recv()
             {

@@ -8,7 +8,7 @@ use punctual_model::{Clock, Mint};
 use punctual_store::{Claim, Store};
 use tokio::sync::mpsc::{self, Sender, UnboundedReceiver};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::attempt::{self, Fired};
 use crate::slots::Slots;
@@ -19,8 +19,8 @@ use crate::{Dispatcher, Settings, claimer, housekeeping, recorder};
 /// What the recorder may be behind before attempts wait for it.
 const RECORDER_QUEUE_MAX: usize = 4_096;
 
-/// How many of a herd are started before the next are looked at: the first should not wait for the last.
-const LAUNCHED_TOGETHER_MAX: usize = 64;
+/// How many of a herd are started before the rest of it is looked at: the first should not wait for the last.
+const STARTED_FIRST: usize = 64;
 
 /// What all tasks of a runner share.
 pub(crate) struct Parts {
@@ -130,20 +130,31 @@ impl Running {
 
 /// Starts the attempts that are due, and waits for them when there will be no more.
 async fn launch(parts: Arc<Parts>, mut due: UnboundedReceiver<Vec<Claim>>, fired: Sender<Fired>) {
-    let mut attempts = tokio::task::JoinSet::new();
+    let mut attempts = JoinSet::new();
     while let Some(batch) = due.recv().await {
         let mut batch = batch.into_iter();
-        while batch.len() > 0 {
-            let chunk = batch.by_ref().take(LAUNCHED_TOGETHER_MAX);
-            let going: Vec<Claim> = chunk.filter_map(|claim| parts.slots.turn(claim)).collect();
-            for claim in begin(&parts, going).await {
-                attempts.spawn(run_attempts(Arc::clone(&parts), claim, fired.clone()));
-            }
+        start(&parts, batch.by_ref().take(STARTED_FIRST), &fired, &mut attempts).await;
+        if batch.len() > 0 {
+            // The first of a herd run before the rest is looked at.
             tokio::task::yield_now().await;
+            start(&parts, batch, &fired, &mut attempts).await;
         }
         while attempts.try_join_next().is_some() {}
     }
     while attempts.join_next().await.is_some() {}
+}
+
+/// Starts the attempts of those claims that may go now.
+async fn start(
+    parts: &Arc<Parts>,
+    claims: impl Iterator<Item = Claim>,
+    fired: &Sender<Fired>,
+    attempts: &mut JoinSet<()>,
+) {
+    let going: Vec<Claim> = claims.filter_map(|claim| parts.slots.turn(claim)).collect();
+    for claim in begin(parts, going).await {
+        attempts.spawn(run_attempts(Arc::clone(parts), claim, fired.clone()));
+    }
 }
 
 /// Confirms claims; those that don't hold any more let the next of their target go.

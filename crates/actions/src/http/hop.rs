@@ -88,10 +88,17 @@ fn check_scheme(url: &Url) -> Result<(), Failure> {
 }
 
 fn strip(url: &mut Url) {
-    // These fail for URLs without a host only, which http and https URLs always have.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_fragment(None);
+    // Most have nothing to strip, and each setter copies the URL. Setters fail for URLs without a host only,
+    // which http and https URLs always have.
+    if url.password().is_some() {
+        let _ = url.set_password(None);
+    }
+    if !url.username().is_empty() {
+        let _ = url.set_username("");
+    }
+    if url.fragment().is_some() {
+        url.set_fragment(None);
+    }
 }
 
 fn same_origin(one: &Url, other: &Url) -> bool {

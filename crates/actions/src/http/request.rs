@@ -1,8 +1,10 @@
 //! The request as it goes over the wire: the user's headers, ours where the user has none, and the body.
 
+use std::fmt::Write;
+
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, PROXY_AUTHORIZATION, USER_AGENT,
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, Entry, HOST, PROXY_AUTHORIZATION, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
@@ -25,6 +27,9 @@ static ATTEMPT: HeaderName = HeaderName::from_static("x-ms-scheduler-attempt");
 /// Room for our own headers and a few of the user's and the client's.
 const HEADERS_EXPECTED: usize = 16;
 
+/// Room for the values of our own headers.
+const OWN_BYTES_EXPECTED: usize = 256;
+
 /// Builds the request of a hop.
 pub(crate) fn build(
     firing: &Firing,
@@ -44,24 +49,15 @@ pub(crate) fn build(
     if let Some(authorization) = authorization {
         headers.insert(AUTHORIZATION, authorization);
     }
-    let mut own = |name: &HeaderName, value: &dyn Fn() -> HeaderValue| {
-        if !headers.contains_key(name) {
-            headers.insert(name.clone(), value());
-        }
-    };
-    own(&JOB, &|| text_value(firing.job.name.as_str()));
-    own(&COLLECTION, &|| text_value(firing.job.collection.name.as_str()));
-    own(&EXPECTED_AT, &|| ascii_value(expected_time(firing.nominal_at)));
-    own(&REGION, &|| text_value(&firing.region));
-    own(&TAG, &|| ascii_value(firing.tag.to_string()));
-    own(&CLIENT_REQUEST, &|| text_value(&firing.client_request_id));
-    own(&ATTEMPT, &|| HeaderValue::from(firing.attempt));
-    own(&USER_AGENT, &|| user_agent.clone());
+    for (name, value) in own_headers(firing) {
+        give(&mut headers, name, value);
+    }
+    give(&mut headers, USER_AGENT, user_agent.clone());
     if !body.is_empty() {
-        own(&CONTENT_TYPE, &|| HeaderValue::from_static("text/plain; charset=utf-8"));
+        give(&mut headers, CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     } else if [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
         // The client says nothing about a body that is not there, and some servers then answer 411.
-        own(&CONTENT_LENGTH, &|| HeaderValue::from_static("0"));
+        give(&mut headers, CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
     let uri = Uri::try_from(hop.url.as_str())
         .map_err(|error| Failure::unusable(format!("The URI can't be sent: {error}")))?;
@@ -92,23 +88,55 @@ fn add(headers: &mut HeaderMap, hop: &Hop, name: &str, value: &str) -> Result<()
     Ok(())
 }
 
+/// Adds a header of ours where the user has none of that name.
+fn give(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    if let Entry::Vacant(vacant) = headers.entry(name) {
+        vacant.insert(value);
+    }
+}
+
+/// The scheduler's own headers. Their values are parts of one piece of memory, since this is done for every
+/// firing.
+fn own_headers(firing: &Firing) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let mut text = String::with_capacity(OWN_BYTES_EXPECTED);
+    let mut ends = Vec::with_capacity(8);
+    let mut end = |name: &HeaderName, text: &String| ends.push((name.clone(), text.len()));
+    write_text(&mut text, firing.job.name.as_str());
+    end(&JOB, &text);
+    write_text(&mut text, firing.job.collection.name.as_str());
+    end(&COLLECTION, &text);
+    text.push_str(&expected_time(firing.nominal_at));
+    end(&EXPECTED_AT, &text);
+    write_text(&mut text, &firing.region);
+    end(&REGION, &text);
+    // Writing to a string can't fail.
+    let _ = write!(text, "{}", firing.tag);
+    end(&TAG, &text);
+    write_text(&mut text, &firing.client_request_id);
+    end(&CLIENT_REQUEST, &text);
+    let _ = write!(text, "{}", firing.attempt);
+    end(&ATTEMPT, &text);
+    let (bytes, mut start_at) = (Bytes::from(text), 0);
+    ends.into_iter().map(move |(name, end_at)| {
+        let value = bytes.slice(std::mem::replace(&mut start_at, end_at)..end_at);
+        (name, HeaderValue::from_maybe_shared(value).expect("it holds printable ASCII only"))
+    })
+}
+
 /// `yyyy-MM-ddTHH:mm:ss` in UTC, cut to the second.
 pub(crate) fn expected_time(at: Timestamp) -> String {
     let whole = Timestamp::from_second(at.as_nanosecond().div_euclid(1_000_000_000) as i64).unwrap_or(at);
     Offset::UTC.to_datetime(whole).to_string()
 }
 
-/// A text of ours as a header value. Names may hold letters that headers can't: they are percent-encoded,
-/// which stays unambiguous, as names hold no percent sign.
-fn text_value(text: &str) -> HeaderValue {
-    match HeaderValue::from_str(text) {
-        Ok(value) if text.is_ascii() => value,
-        _ => ascii_value(utf8_percent_encode(text, CONTROLS).to_string()),
+/// Writes a text of ours as a header value. Names may hold letters that headers can't: they are
+/// percent-encoded, which stays unambiguous, as names hold no percent sign.
+fn write_text(value: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+        value.push_str(text);
+    } else {
+        value.extend(utf8_percent_encode(text, CONTROLS));
     }
-}
-
-fn ascii_value(text: String) -> HeaderValue {
-    HeaderValue::from_maybe_shared(Bytes::from(text)).expect("it holds printable ASCII only")
 }
 
 #[cfg(test)]
@@ -125,6 +153,11 @@ mod tests {
 
     #[test]
     fn a_name_with_foreign_letters_is_percent_encoded() {
+        let text_value = |text| {
+            let mut value = String::new();
+            write_text(&mut value, text);
+            value
+        };
         assert_eq!(text_value("plain name"), "plain name");
         assert_eq!(text_value("güneş"), "g%C3%BCne%C5%9F");
         assert_eq!(text_value("a\r\nb"), "a%0D%0Ab");
