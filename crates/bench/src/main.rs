@@ -17,6 +17,7 @@ mod process;
 mod receiver;
 mod results;
 mod server;
+mod sleeper;
 mod spread;
 mod volley;
 mod workload;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_store::{ClaimAsk, Trouble};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::runner::Parts;
 use crate::timer::Timer;
@@ -27,6 +28,12 @@ const POLL: Duration = Duration::from_secs(1);
 /// Wake-ups that come faster are gathered: under load the agenda changes thousands of times a second.
 const GATHER: Duration = Duration::from_millis(2);
 
+/// The same while they keep coming. It delays what is to be fired at once and nothing that was claimed ahead.
+const GATHER_UNDER_LOAD: Duration = Duration::from_millis(10);
+
+/// What comes into sight, at the far end of what is claimed ahead, is gathered for so much of that time.
+const IN_SIGHT_ONE_IN: u32 = 20;
+
 /// How long to wait when the store is in trouble.
 const TROUBLE_PAUSE: Duration = Duration::from_millis(200);
 
@@ -46,16 +53,28 @@ pub(crate) async fn run(parts: Arc<Parts>, timer: &Timer, mut stop: watch::Recei
                 continue;
             }
         };
-        let pause = match next {
+        let claimed_at = Instant::now();
+        let (pause, limited) = match next {
             Next::Again => continue,
-            Next::WhenSlotsAreFreed => POLL,
-            Next::At(from) => parts.real_wait_until(from).min(POLL),
+            Next::WhenSlotsAreFreed => (POLL, true),
+            Next::From { at, ahead, limited } => {
+                let least = if ahead {
+                    parts.settings.look_ahead.unsigned_abs() / IN_SIGHT_ONE_IN
+                } else {
+                    Duration::ZERO
+                };
+                (parts.real_wait_until(at).max(least).min(POLL), limited)
+            }
+        };
+        let gather = async || {
+            let gathered = if claimed_at.elapsed() < GATHER_UNDER_LOAD { GATHER_UNDER_LOAD } else { GATHER };
+            tokio::time::sleep(gathered).await;
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = parts.waits.settled() => {}
-            () = parts.slots.freed() => tokio::time::sleep(GATHER).await,
-            _ = changes.changed() => tokio::time::sleep(GATHER).await,
+            () = parts.slots.freed(), if limited => tokio::time::sleep(GATHER).await,
+            _ = changes.changed() => gather().await,
             _ = stop.changed() => {}
         }
     }
@@ -66,7 +85,13 @@ enum Next {
     Again,
     WhenSlotsAreFreed,
     /// The next entry may be claimed from then on; or nobody knows.
-    At(Option<Timestamp>),
+    From {
+        at: Option<Timestamp>,
+        /// All that could be was claimed ahead.
+        ahead: bool,
+        /// A slot that is freed would help.
+        limited: bool,
+    },
 }
 
 /// Claims once, and says when it is worth claiming again.
@@ -102,5 +127,7 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
         return Ok(Next::Again);
     }
     let next_due = parts.store.next_due(&ask.passed_over).await?;
-    Ok(Next::At(next_due.and_then(|due_at| due_at.saturating_sub(ahead).ok())))
+    let at = next_due.and_then(|due_at| due_at.saturating_sub(ahead).ok());
+    let ahead = !ahead.is_zero();
+    Ok(Next::From { at, ahead, limited: !ahead || !ask.passed_over.is_empty() })
 }

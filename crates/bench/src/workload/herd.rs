@@ -37,8 +37,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     let receiver = Arc::new(Receiver::start(1, all, Duration::ZERO)?);
     let target = Arc::clone(&receiver);
     let due_after = move |herd: usize| apart(jobs) * u32::try_from(herd).unwrap_or(u32::MAX);
-    let volley =
-        Volley { count: all, shot: Arc::new(move |job| (target.url(job), due_after(job / jobs))) };
+    let volley = Volley { count: all, shot: Arc::new(move |job| (target.url(job), due_after(job / jobs))) };
     let aimed = volley.aim(server.address())?;
     let before = server.processor_time()?;
     let (mut herds, mut faults) = (Vec::new(), Vec::new());
@@ -68,7 +67,11 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     let fired = median(|herd| herd.fired);
     let mut figures = vec![Figure::new("fired", fired, Unit::PerSecond).at_least(20_000.0)];
     if count > 1 {
-        figures.push(Figure::new("fired by a server that never fired before", herds[0].fired, Unit::PerSecond));
+        figures.push(Figure::new(
+            "fired by a server that never fired before",
+            herds[0].fired,
+            Unit::PerSecond,
+        ));
     }
     let memory = Figure::new("memory, peak", server.memory()?.peak, Unit::Megabytes);
     figures.extend([

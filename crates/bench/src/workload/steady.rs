@@ -7,6 +7,7 @@ use super::{Report, Stand};
 use crate::figure::{Figure, Unit};
 use crate::receiver::Receiver;
 use crate::server::Role;
+use crate::sleeper::Sleeper;
 use crate::volley::Volley;
 
 pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<Report> {
@@ -18,7 +19,9 @@ pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<
     let volley = Volley { count: jobs, shot: Arc::new(move |job| (target.url(job), spaced(rate, job))) };
     let aimed = volley.aim(server.address())?;
     let before = server.processor_time()?;
+    let sleeper = Sleeper::start()?;
     volley.await_arrivals(&aimed, receiver.log(), jobs);
+    let sleeper = sleeper.stop();
     let used = server.processor_time()?.saturating_sub(before);
     let arrivals = volley.judge(&aimed, receiver.log(), 0..jobs);
     let faults = arrivals.faults(receiver.log());
@@ -38,6 +41,12 @@ pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<
     }
     let share = used.as_secs_f64() / f64::from(seconds) * 100.0;
     figures.extend([
+        Figure::new(
+            "a thread that only sleeps: late by, 99 of 100",
+            sleeper.quantile(0.99),
+            Unit::Milliseconds,
+        ),
+        Figure::new("a thread that only sleeps: late by, the worst", sleeper.max(), Unit::Milliseconds),
         Figure::new("processor time of the server, of one core", share, Unit::Percent),
         Figure::new("memory, peak", server.memory()?.peak, Unit::Megabytes),
         Figure::new("lost", lost, Unit::Count).at_most(0.0),

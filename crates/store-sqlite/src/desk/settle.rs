@@ -43,8 +43,9 @@ impl Desk {
         for skip in skips {
             self.append_skip(skip)?;
         }
-        self.group.settled.insert(job, (*fence, due(job, standing)));
-        self.group.moved = true;
+        let next = due(job, standing);
+        self.group.moved |= next.is_some();
+        self.group.settled.insert(job, (*fence, next));
         Ok(Settled::Recorded)
     }
 
