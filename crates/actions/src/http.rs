@@ -10,6 +10,7 @@
 
 pub(crate) mod answer;
 mod hop;
+mod place;
 mod request;
 pub(crate) mod status;
 
@@ -22,7 +23,8 @@ use percent_encoding::percent_decode_str;
 use punctual_model::{Authentication, Firing, HttpAction, Outcome};
 
 use self::answer::BODY_BYTES_MAX;
-use self::hop::{Hop, UserInfo};
+use self::hop::Hop;
+use self::place::UserInfo;
 use crate::Actions;
 use crate::client::{Answer, AskError, Client};
 use crate::failure::{Failure, find};
@@ -44,11 +46,12 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction
     let answered = tokio::time::timeout(actions.timeout, exchange.run()).await;
     let Exchange { hop, scrub, .. } = exchange;
     match answered {
-        Ok(Ok(answer)) => {
-            Outcome { succeeded: answer.status.is_success(), message: answer.message(hop.host(), &scrub) }
-        }
-        Ok(Err(failure)) => failed(hop.host(), &failure),
-        Err(_) => failed(hop.host(), &Failure::timeout()),
+        Ok(Ok(answer)) => Outcome {
+            succeeded: answer.status.is_success(),
+            message: answer.message(hop.place.host(), &scrub),
+        },
+        Ok(Err(failure)) => failed(hop.place.host(), &failure),
+        Err(_) => failed(hop.place.host(), &Failure::timeout()),
     }
 }
 
@@ -123,7 +126,7 @@ impl Exchange<'_> {
     async fn client(&self) -> Result<Option<Client>, Failure> {
         match &self.action.authentication {
             Some(Authentication::ClientCertificate { pfx, password, .. })
-                if self.hop.home && self.hop.url.scheme() == "https" =>
+                if self.hop.home && self.hop.place.is_secure() =>
             {
                 let client = self.actions.clients.identified(pfx, password).await;
                 client.map(Some).map_err(|problem| Failure::new("SecureChannelFailure", problem))

@@ -17,6 +17,7 @@ pub mod inspect;
 mod job;
 mod key;
 mod secret;
+mod uri;
 
 pub use action::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
@@ -29,3 +30,4 @@ pub use history::{Record, RecordStatus, Skip, SkipReason};
 pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use secret::Secret;
+pub use uri::usual_authority;

@@ -1,8 +1,6 @@
 //! Whom an action calls, as a short text by which slots are counted.
 
-use std::net::Ipv4Addr;
-
-use punctual_model::{ActionKind, Job};
+use punctual_model::{ActionKind, Job, usual_authority};
 use url::Url;
 
 /// The target of the step that the job's entry is at.
@@ -21,7 +19,7 @@ pub(crate) fn of_job(job: &Job) -> String {
 /// Host and port of a URI as its caller understands them, so that one host is one target however it is
 /// spelled: letter case, forms of addresses, and the port where it is the usual one make no difference.
 fn authority(uri: &str) -> String {
-    if let Some(authority) = usual(uri) {
+    if let Some(authority) = usual_authority(uri) {
         return authority.to_owned();
     }
     let parsed = Url::parse(uri).ok();
@@ -36,29 +34,6 @@ fn authority(uri: &str) -> String {
             authority.rsplit('@').next().unwrap_or_default().to_lowercase()
         }
     }
-}
-
-/// The authority where it is plain to see that parsing would not change it: a name in lower case whose last
-/// part is no number or an address of four plain numbers, and a port if it is not that of a scheme. This is
-/// for each write of a job.
-fn usual(uri: &str) -> Option<&str> {
-    let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (name, port) = authority.split_once(':').map_or((authority, None), |(name, port)| (name, Some(port)));
-    let of_name =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
-    let named = name.bytes().all(of_name) && !name.contains("xn--");
-    let last = name.rsplit('.').next()?;
-    let worded = last.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
-    let of_port = |port: &str| {
-        (1..=5).contains(&port.len())
-            && port.bytes().all(|byte| byte.is_ascii_digit())
-            && !port.starts_with('0')
-            && !matches!(port, "80" | "443")
-            && port.parse::<u16>().is_ok()
-    };
-    let address = || name.parse::<Ipv4Addr>().is_ok();
-    (named && (worded || address()) && port.is_none_or(of_port)).then_some(authority)
 }
 
 #[cfg(test)]
@@ -111,22 +86,10 @@ mod tests {
             "http://1.a/",
             "http://a..b/",
         ] {
-            let quick = usual(uri).unwrap_or_else(|| panic!("{uri}")).to_owned();
+            let quick = usual_authority(uri).unwrap_or_else(|| panic!("{uri}")).to_owned();
             let url = Url::parse(uri).unwrap();
             let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
             assert_eq!(quick, format!("{}{port}", url.host_str().unwrap()), "{uri}");
-        }
-        for uri in [
-            "http://A.b",
-            "http://127.1",
-            "http://a.0x7f",
-            "http://a:80",
-            "http://a:",
-            "http://u@a",
-            "http://",
-            "http://[::1]",
-        ] {
-            assert_eq!(usual(uri), None, "{uri}");
         }
     }
 }

@@ -5,13 +5,13 @@ use http::{HeaderMap, Method, StatusCode};
 use punctual_model::HttpAction;
 use url::Url;
 
+use super::place::{Place, UserInfo};
 use crate::failure::Failure;
 
 /// One request of possibly several.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hop {
-    /// Without user information and fragment.
-    pub(crate) url: Url,
+    pub(crate) place: Place,
     pub(crate) method: Method,
     /// A redirect turned the request into a plain GET: body and what describes it stay behind.
     pub(crate) bare: bool,
@@ -21,25 +21,12 @@ pub(crate) struct Hop {
     pub(crate) home: bool,
 }
 
-/// A user name and a password in a URI, as they were written.
-pub(crate) struct UserInfo {
-    pub(crate) username: String,
-    pub(crate) password: String,
-}
-
 impl Hop {
     /// The request that the action describes.
     pub(crate) fn first(action: &HttpAction) -> Result<(Self, Option<UserInfo>), Failure> {
-        let mut url = Url::parse(action.uri.trim())
-            .map_err(|error| Failure::unusable(format!("The URI is not valid: {error}")))?;
-        check_scheme(&url)?;
+        let (place, user_info) = Place::written(&action.uri)?;
         let method = method(&action.method)?;
-        let user_info = (!url.username().is_empty() || url.password().is_some()).then(|| UserInfo {
-            username: url.username().to_owned(),
-            password: url.password().unwrap_or_default().to_owned(),
-        });
-        strip(&mut url);
-        Ok((Self { url, method, bare: false, home: true }, user_info))
+        Ok((Self { place, method, bare: false, home: true }, user_info))
     }
 
     /// Where an answer redirects to; none if it doesn't.
@@ -48,11 +35,7 @@ impl Hop {
             return Ok(None);
         };
         let location = String::from_utf8_lossy(location.as_bytes());
-        let mut url = self.url.join(&location).map_err(|error| {
-            Failure::new("ProtocolError", format!("The answer redirects to an invalid URI: {error}"))
-        })?;
-        check_scheme(&url)?;
-        strip(&mut url);
+        let place = self.place.join(&location)?;
         // As browsers do: 303 means "look there", and 301 and 302 have come to mean that after a POST.
         let become_get = match status.as_u16() {
             303 => self.method != Method::HEAD && self.method != Method::GET,
@@ -60,13 +43,8 @@ impl Hop {
             _ => false,
         };
         let method = if become_get { Method::GET } else { self.method.clone() };
-        let home = self.home && same_origin(&self.url, &url);
-        Ok(Some(Self { url, method, bare: self.bare || become_get, home }))
-    }
-
-    /// The host as it is told in the history: without port, IPv6 in brackets.
-    pub(crate) fn host(&self) -> &str {
-        self.url.host_str().unwrap_or_default()
+        let home = self.home && self.place.is_of_origin(&place);
+        Ok(Some(Self { place, method, bare: self.bare || become_get, home }))
     }
 }
 
@@ -78,33 +56,6 @@ pub(crate) fn redirects(status: StatusCode, headers: &HeaderMap) -> bool {
 /// The host of a URI for a message about a URI that can't be used.
 pub(crate) fn host_of(uri: &str) -> String {
     Url::parse(uri.trim()).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
-}
-
-fn check_scheme(url: &Url) -> Result<(), Failure> {
-    match url.scheme() {
-        "http" | "https" => Ok(()),
-        other => Err(Failure::unusable(format!("The scheme '{other}' is not supported: use http or https"))),
-    }
-}
-
-fn strip(url: &mut Url) {
-    // Most have nothing to strip, and each setter copies the URL. Setters fail for URLs without a host only,
-    // which http and https URLs always have.
-    if url.password().is_some() {
-        let _ = url.set_password(None);
-    }
-    if !url.username().is_empty() {
-        let _ = url.set_username("");
-    }
-    if url.fragment().is_some() {
-        url.set_fragment(None);
-    }
-}
-
-fn same_origin(one: &Url, other: &Url) -> bool {
-    one.scheme() == other.scheme()
-        && one.host() == other.host()
-        && one.port_or_known_default() == other.port_or_known_default()
 }
 
 /// The method as it goes over the wire: a known one in capitals, another one as it was written.
@@ -201,16 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn user_information_and_fragment_are_not_part_of_the_request() {
-        let (hop, user_info) =
-            Hop::first(&action("get", " http://us%40er:p%3aw@Host:81/a%2db?q#f ")).unwrap();
-        assert_eq!(hop.url.as_str(), "http://host:81/a%2db?q");
-        let user_info = user_info.unwrap();
-        assert_eq!((user_info.username.as_str(), user_info.password.as_str()), ("us%40er", "p%3aw"));
-        assert_eq!(redirected(&hop, 302, "http://x:y@z/#f").url.as_str(), "http://z/");
-    }
-
-    #[test]
     fn only_an_answer_with_a_location_redirects() {
         let hop = first("GET", "http://a/");
         for status in [200, 300, 304, 305, 404] {
@@ -246,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_number_as_a_host_is_an_address() {
-        let check = |uri, expected: &str| assert_eq!(first("GET", uri).host(), expected, "{uri}");
+        let check = |uri, expected: &str| assert_eq!(first("GET", uri).place.host(), expected, "{uri}");
         check("http://2130706433/", "127.0.0.1");
         check("http://0x7f.1/", "127.0.0.1");
         check("http://0177.0.0.1/", "127.0.0.1");

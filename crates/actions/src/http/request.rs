@@ -59,7 +59,7 @@ pub(crate) fn build(
         // The client says nothing about a body that is not there, and some servers then answer 411.
         give(&mut headers, CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    let uri = Uri::try_from(hop.url.as_str())
+    let uri = Uri::try_from(hop.place.as_str())
         .map_err(|error| Failure::unusable(format!("The URI can't be sent: {error}")))?;
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = hop.method.clone();
