@@ -66,15 +66,21 @@ pub(crate) async fn run(parts: Arc<Parts>, timer: &Timer, mut stop: watch::Recei
                 (parts.real_wait_until(at).max(least).min(POLL), limited)
             }
         };
-        let gather = async || {
-            let gathered = if claimed_at.elapsed() < GATHER_UNDER_LOAD { GATHER_UNDER_LOAD } else { GATHER };
-            tokio::time::sleep(gathered).await;
+        // A clock that stands still until somebody looks is not kept waiting for company.
+        let gather = async |time| {
+            tokio::select! {
+                () = tokio::time::sleep(time) => {}
+                () = parts.waits.settled() => {}
+            }
         };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = parts.waits.settled() => {}
-            () = parts.slots.freed(), if limited => tokio::time::sleep(GATHER).await,
-            _ = changes.changed() => gather().await,
+            () = parts.slots.freed(), if limited => gather(GATHER).await,
+            _ = changes.changed() => {
+                let under_load = claimed_at.elapsed() < GATHER_UNDER_LOAD;
+                gather(if under_load { GATHER_UNDER_LOAD } else { GATHER }).await;
+            }
             _ = stop.changed() => {}
         }
     }

@@ -201,8 +201,8 @@ impl Client {
         };
         if kept.idle.len() < self.0.limits.idle_per_host_max {
             kept.idle.push(Idle { connection, since: Instant::now() });
-            self.0.sweep_from_now_on(&mut pool);
         }
+        self.0.sweep_from_now_on(&mut pool);
     }
 
     /// A connection that did not answer is not given to anybody else.
@@ -265,14 +265,42 @@ impl Origin {
     }
 }
 
-/// As HTTP/1.1 wants a request that goes to its origin: the path alone, and the host as a header.
+/// As HTTP/1.1 wants a request that goes to its origin: the path alone, and host and port as a header, the port
+/// where it is not that of the scheme.
 fn address(request: &mut Request<Full<Bytes>>, uri: &Uri) {
-    if let Some(authority) = uri.authority()
-        && !request.headers().contains_key(HOST)
-        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    if !request.headers().contains_key(HOST)
+        && let Some(name) = uri.host()
     {
-        request.headers_mut().insert(HOST, host);
+        let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        let host = match uri.port_u16() {
+            Some(port) if port != usual => HeaderValue::try_from(format!("{name}:{port}")),
+            _ => HeaderValue::from_str(name),
+        };
+        if let Ok(host) = host {
+            request.headers_mut().insert(HOST, host);
+        }
     }
     let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
     *request.uri_mut() = Uri::from(path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_told_with_a_port_only_where_it_is_not_the_usual_one_and_never_with_credentials() {
+        let check = |uri: &'static str, host: &str, path: &str| {
+            let mut request = Request::new(Full::default());
+            address(&mut request, &Uri::from_static(uri));
+            assert_eq!(request.headers()[HOST], host, "{uri}");
+            assert_eq!(request.uri(), path, "{uri}");
+        };
+        check("http://a/b?c", "a", "/b?c");
+        check("http://a:80", "a", "/");
+        check("https://a:443/b", "a", "/b");
+        check("https://a:80/b", "a:80", "/b");
+        check("http://[::1]:8080/", "[::1]:8080", "/");
+        check("http://user:password@a:81/", "a:81", "/");
+    }
 }
