@@ -6,12 +6,17 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use punctual_store::{Claim, Fence};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// How many claims may wait for one target before it is passed over.
 const PARKED_BEFORE_PASSED_OVER: usize = 512;
+
+/// A target of which no attempt has ended for so long hangs, as far as slots are concerned.
+const HANGS_AFTER: Duration = Duration::from_secs(1);
 
 /// The bookkeeping of slots.
 pub(crate) struct Slots {
@@ -27,10 +32,22 @@ struct State {
     targets: HashMap<Arc<str>, Target>,
 }
 
-#[derive(Default)]
 struct Target {
     under_way: usize,
     parked: VecDeque<Claim>,
+    /// When an attempt of it ended last; at first, when it was first called.
+    ended_at: Instant,
+}
+
+impl Target {
+    fn new() -> Self {
+        Self { under_way: 0, parked: VecDeque::new(), ended_at: Instant::now() }
+    }
+
+    /// Nothing comes back from it.
+    fn hangs(&self) -> bool {
+        self.ended_at.elapsed() >= HANGS_AFTER
+    }
 }
 
 impl Slots {
@@ -63,7 +80,7 @@ impl Slots {
         let mut state = self.state();
         let target = match state.targets.get_mut(&claim.target) {
             Some(target) => target,
-            None => state.targets.entry(Arc::clone(&claim.target)).or_default(),
+            None => state.targets.entry(Arc::clone(&claim.target)).or_insert_with(Target::new),
         };
         if target.under_way < self.per_target_max {
             target.under_way += 1;
@@ -79,7 +96,10 @@ impl Slots {
     pub(crate) fn end(&self, name: &str) -> Option<Claim> {
         let mut state = self.state();
         state.taken = state.taken.saturating_sub(1);
-        let next = state.targets.get_mut(name).and_then(|target| target.parked.pop_front());
+        let next = state.targets.get_mut(name).and_then(|target| {
+            target.ended_at = Instant::now();
+            target.parked.pop_front()
+        });
         if next.is_none() {
             state.under_way = state.under_way.saturating_sub(1);
             let idle = state.targets.get_mut(name).is_none_or(|target| {
@@ -100,7 +120,10 @@ impl Slots {
         let state = self.state();
         let scarce = state.taken * 2 > self.slots_max;
         let most = if scarce { self.parked_max().min(1) } else { self.parked_max() };
-        let busy = |target: &Target| target.under_way >= self.per_target_max && target.parked.len() >= most;
+        let busy = |target: &Target| {
+            let most = if target.hangs() { most.min(self.kept()) } else { most };
+            target.under_way >= self.per_target_max && target.parked.len() >= most
+        };
         state.targets.iter().filter(|(_, target)| busy(target)).map(|(name, _)| name.to_string()).collect()
     }
 
@@ -109,16 +132,26 @@ impl Slots {
         PARKED_BEFORE_PASSED_OVER.min(self.slots_max / 8)
     }
 
-    /// Where hardly a slot is left, takes back what waits for targets that have many waiting: their claims are
-    /// better given back than kept from others. Not before, since giving back and claiming anew costs more
-    /// than waiting.
+    /// How many of those that wait for a target are left to it when others need the room.
+    fn kept(&self) -> usize {
+        self.per_target_max.min(self.parked_max())
+    }
+
+    /// Where slots run out, takes back what waits for targets that have many waiting: their claims are better
+    /// given back than kept from others. From targets that hang as soon as there is no room to claim ahead;
+    /// from others not before hardly a slot is left, since giving back and claiming anew costs more than
+    /// waiting.
     pub(crate) fn crowd_out(&self) -> Vec<Claim> {
         let mut state = self.state();
-        if state.taken * 8 < self.slots_max * 7 {
+        let (full, tight) = (state.taken * 8 >= self.slots_max * 7, state.taken * 8 >= self.slots_max * 5);
+        if !tight {
             return Vec::new();
         }
-        let keep = self.per_target_max.min(self.parked_max());
-        let crowded = state.targets.values_mut().filter(|target| target.parked.len() > keep);
+        let keep = self.kept();
+        let crowded = state
+            .targets
+            .values_mut()
+            .filter(|target| target.parked.len() > keep && (full || target.hangs()));
         let out: Vec<Claim> = crowded.flat_map(|target| target.parked.split_off(keep)).collect();
         state.taken = state.taken.saturating_sub(out.len());
         out

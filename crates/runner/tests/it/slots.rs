@@ -80,3 +80,32 @@ async fn a_herd_that_is_claimed_ahead_leaves_slots_for_what_is_due_now() {
     world.target.wait_for(110).await;
     running.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_herd_that_hangs_gives_room_back_for_claiming_ahead() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (64, 4);
+    for index in 0..100 {
+        let name = format!("hang-{index}");
+        world.put(&name, once(&name, 60)).await;
+    }
+    world.clock.set(at(59));
+    let running = world.runner().start().unwrap();
+    let held = async || world.store.held().await.unwrap().len();
+    world.wait_until("the herd is claimed ahead", async || held().await >= 48).await;
+    world.clock.set(at(60));
+    world.target.wait_for(4).await;
+    world.wait_until("what waits for it is given back", async || held().await == 8).await;
+    for index in 0..40 {
+        let name = format!("ok-{index}");
+        world.put(&name, once(&name, 61)).await;
+    }
+    // The clock stands still: they are not due.
+    world.wait_until("others are claimed ahead", async || held().await == 48).await;
+    world.clock.set(at(61));
+    world.target.wait_for(44).await;
+    world.target.let_go(100);
+    world.target.wait_for(140).await;
+    running.stop().await;
+    assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
+}
