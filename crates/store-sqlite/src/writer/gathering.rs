@@ -35,15 +35,21 @@ impl Gathering {
 
     /// Waits for company, if that is worth while. `gather` takes in who has come, and says how many there
     /// are now.
-    pub(super) fn wait(&self, size: usize, mut gather: impl FnMut() -> usize) {
-        let patience = self.patience(size);
-        if patience.is_zero() {
+    pub(super) fn wait(&self, size: usize, gather: impl FnMut() -> usize) {
+        if self.patience(size).is_zero() {
             return;
         }
         let since = now();
-        while gather() < self.company && since.elapsed() < patience {
+        self.wait_by(size, gather, || {
             pause();
-        }
+            since.elapsed()
+        });
+    }
+
+    /// The same by a clock that lets a little time pass and says how long it is since the beginning.
+    fn wait_by(&self, size: usize, mut gather: impl FnMut() -> usize, mut look_up: impl FnMut() -> Duration) {
+        let patience = self.patience(size);
+        while gather() < self.company && look_up() < patience {}
     }
 
     /// Notes how long the COMMIT of a group took, and how many waited when it was done.
@@ -92,10 +98,22 @@ mod tests {
     #[test]
     fn waiting_ends_when_all_have_come() {
         let mut size = 1;
-        after(60_000, 8, 8).wait(1, || {
+        let comes = || {
             size += 1;
             size
-        });
+        };
+        after(60_000, 8, 8).wait_by(1, comes, || Duration::ZERO);
         assert_eq!(size, 16);
+    }
+
+    #[test]
+    fn waiting_ends_when_patience_does() {
+        let mut passed = Duration::ZERO;
+        let look_up = || {
+            passed += LOOK_EVERY;
+            passed
+        };
+        after(60_000, 8, 8).wait_by(1, || 1, look_up);
+        assert_eq!(passed, WAIT_MAX);
     }
 }
