@@ -3,7 +3,6 @@
 mod delete;
 mod get;
 mod history;
-mod ledger;
 mod list;
 mod occurrences;
 mod patch;

@@ -1,5 +1,5 @@
-//! The occurrences of a job, past and future: what became of each instant that its rule yields. Only
-//! under Punctual's own api-version.
+//! The occurrences of a job, past and future, as they are asked for and answered. Only under Punctual's
+//! own api-version.
 
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use punctual_model::SkipReason;
+use punctual_model::ledger::{Outcome, Row};
 use punctual_recurrence::parse_instant;
 
 use crate::reader::shown;
@@ -15,36 +16,6 @@ use crate::{ApiError, Dialect, Query, page, time};
 
 /// How many occurrences are listed at a time without `$top`.
 pub const OCCURRENCES_LIMIT: usize = 500;
-
-/// What became of an occurrence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is to come.
-    Pending,
-    /// An attempt is under way.
-    Running,
-    /// An attempt has failed, another one is to come.
-    Retrying,
-    /// Its main action succeeded.
-    Succeeded,
-    /// All attempts of its main action failed.
-    Failed,
-    /// It did not start.
-    Skipped(SkipReason),
-}
-
-/// An occurrence with what became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// The instant that the rule yields.
-    pub due_at: Timestamp,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// When its first attempt began.
-    pub started_at: Option<Timestamp>,
-    /// How many attempts its main action took so far.
-    pub attempt_count: u32,
-}
 
 /// Renders an occurrence.
 pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {

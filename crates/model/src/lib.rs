@@ -16,6 +16,7 @@ mod history;
 pub mod inspect;
 mod job;
 mod key;
+pub mod ledger;
 mod secret;
 mod uri;
 

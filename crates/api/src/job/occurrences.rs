@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_arm::{ApiError, OccurrencesPage, occurrence, page};
 use punctual_model::JobKey;
+use punctual_model::ledger::{Ledger, RECORDS_MAX, SKIPS_MAX};
 
 use super::find;
-use super::ledger::{Ledger, RECORDS_MAX, SKIPS_MAX};
 use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
@@ -37,7 +37,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         collection_enabled: collection.enabled(),
         in_flight: !in_flight.is_empty(),
         now,
-        records: &records,
+        records: records.iter().map(|stored| &stored.record).collect(),
         skips: &skips,
     };
     // One more than is shown says whether there is more.

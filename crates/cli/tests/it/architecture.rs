@@ -17,7 +17,7 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         ("store-sqlite", vec!["model", "recurrence", "store"]),
         ("actions", vec!["model", "pfx"]),
         ("runner", vec!["model", "recurrence", "store"]),
-        ("api", vec!["arm", "model", "recurrence", "store"]),
+        ("api", vec!["arm", "model", "store"]),
         // Measures; dev only.
         ("bench", vec![]),
         ("sim", vec!["model", "recurrence", "runner", "store", "store-sqlite"]),

@@ -3,41 +3,72 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use punctual_arm::occurrence::{Outcome, Row};
-use punctual_model::{Cause, Job, JobState, RecordStatus, Skip};
 use punctual_recurrence::Timetable;
-use punctual_store::StoredRecord;
+
+use crate::{Cause, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
 /// As many records are looked at for one page: each occurrence has one, or as many as it took attempts.
-pub(super) const RECORDS_MAX: usize = 5_000;
+pub const RECORDS_MAX: usize = 5_000;
 
 /// As many skips are looked at for one page.
-pub(super) const SKIPS_MAX: usize = 1_000;
+pub const SKIPS_MAX: usize = 1_000;
+
+/// What became of an occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is to come.
+    Pending,
+    /// An attempt is under way.
+    Running,
+    /// An attempt has failed, another one is to come.
+    Retrying,
+    /// Its main action succeeded.
+    Succeeded,
+    /// All attempts of its main action failed.
+    Failed,
+    /// It did not start.
+    Skipped(SkipReason),
+}
+
+/// An occurrence with what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The instant that the rule yields.
+    pub due_at: Timestamp,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// When its first attempt began.
+    pub started_at: Option<Timestamp>,
+    /// How many attempts its main action took so far.
+    pub attempt_count: u32,
+}
 
 /// What the rows are made of.
-pub(super) struct Ledger<'a> {
-    pub(super) job: &'a Job,
-    pub(super) collection_enabled: bool,
+pub struct Ledger<'a> {
+    /// Whose occurrences they are.
+    pub job: &'a Job,
+    /// Whether the job's collection is enabled.
+    pub collection_enabled: bool,
     /// An attempt of the job is under way.
-    pub(super) in_flight: bool,
+    pub in_flight: bool,
     /// The time of the request.
-    pub(super) now: Timestamp,
+    pub now: Timestamp,
     /// Ordered by nominal time; at most [`RECORDS_MAX`].
-    pub(super) records: &'a [StoredRecord],
+    pub records: Vec<&'a Record>,
     /// Ordered by their first occurrence; at most [`SKIPS_MAX`].
-    pub(super) skips: &'a [Skip],
+    pub skips: &'a [Skip],
 }
 
 impl Ledger<'_> {
     /// The rows in `from..=to`, at most `limit`, and whether those are all.
-    pub(super) fn rows(&self, from: Timestamp, to: Timestamp, limit: usize) -> (Vec<Row>, bool) {
+    pub fn rows(&self, from: Timestamp, to: Timestamp, limit: usize) -> (Vec<Row>, bool) {
         let mut rows = BTreeMap::new();
         // Where the records were cut, the last occurrence may not be whole; the next page has it.
         let mut until = to;
         if self.records.len() == RECORDS_MAX
             && let Some(last) = self.records.last()
         {
-            until = until.min(before(last.record.nominal_at));
+            until = until.min(before(last.nominal_at));
         }
         if self.skips.len() == SKIPS_MAX
             && let Some(last) = self.skips.last()
@@ -52,7 +83,7 @@ impl Ledger<'_> {
     }
 
     fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, until: Timestamp) {
-        let scheduled = self.records.iter().map(|stored| &stored.record);
+        let scheduled = self.records.iter().copied();
         let scheduled =
             scheduled.filter(|record| record.cause == Cause::Schedule && record.nominal_at <= until);
         for record in scheduled.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed)
