@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use punctual_arm::ApiError;
-use punctual_model::{Collection, Job, Skip};
-use punctual_store::{CollectionWrite, JobWrite, Refusal, WriteError};
+use punctual_model::{Collection, CollectionKey, Job, Skip};
+use punctual_store::{JobWrite, Refusal, WriteError};
 
 use crate::answer::trouble;
 use crate::state::ApiState;
@@ -54,25 +54,22 @@ pub(crate) async fn write_job(
         skips,
         job_count_max: collection.job_count_max(),
     };
-    state.store.put_job(write).await.map_err(|error| missed(error, collection))
+    state.store.put_job(write).await.map_err(|error| missed(error, &collection.key))
 }
 
-/// Writes a collection with the jobs that change with it.
-pub(crate) async fn write_collection(state: &ApiState, write: CollectionWrite) -> Result<Collection, Missed> {
-    let collection = write.collection.clone();
-    state.store.put_collection(write).await.map_err(|error| missed(error, &collection))
-}
-
-fn missed(error: WriteError, collection: &Collection) -> Missed {
+/// Why a write did not happen, for a caller who named this collection.
+pub(crate) fn missed(error: WriteError, collection: &CollectionKey) -> Missed {
     match error {
         WriteError::Refused(Refusal::Stale) => Missed::Stale,
         WriteError::Refused(Refusal::NoCollection) => {
-            Missed::Refused(ApiError::collection_not_found(&collection.key))
+            Missed::Refused(ApiError::collection_not_found(collection))
         }
         WriteError::Refused(Refusal::TooManyJobs { max }) => Missed::Refused(ApiError::too_many_jobs(max)),
-        WriteError::Refused(Refusal::TooManyCollections { max }) => {
-            Missed::Refused(ApiError::too_many_collections(collection.sku, max))
+        WriteError::Refused(Refusal::TooManyCollections { sku, max }) => {
+            Missed::Refused(ApiError::too_many_collections(sku, max))
         }
+        // Whoever declines inside a transaction knows why and says it himself.
+        WriteError::Refused(Refusal::Declined) => Missed::Refused(ApiError::internal()),
         WriteError::Trouble(error) => Missed::Refused(trouble(&error)),
     }
 }

@@ -1,7 +1,7 @@
 //! Decisions: what a change, a run or an outcome makes of a job.
 //!
 //! Each is a pure function from what is to what will be; nobody else decides. The API applies
-//! [`place`], [`edit()`], [`hold`], [`resume`] and [`run`], and writes what they have [`passed_over`]; the
+//! [`place`], [`edit()`], [`hold`], [`resume`], [`switch`] and [`run`], and writes what they have [`passed_over`]; the
 //! runner applies [`catch_up`] and [`settle()`].
 //!
 //! The agenda of a job, as one entry:
@@ -18,6 +18,6 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run};
+pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run, switch};
 pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use settle::{Attempt, Verdict, settle};

@@ -104,9 +104,7 @@ impl Caller<'_> {
             }
             let ask = JobsAsk { state: None, skip: 0, limit: JOBS_MAX };
             let jobs = self.store.jobs(key, &ask).await?;
-            let switched: Vec<Job> = jobs.iter().map(|job| self.switched(job, on)).collect();
-            let pairs = jobs.iter().zip(&switched);
-            let skips = pairs.flat_map(|(from, to)| decide::passed_over(from, to, self.now)).collect();
+            let (switched, skips) = decide::switch(&jobs, on, self.now);
             let write = CollectionWrite {
                 collection: Collection { state, ..existing },
                 jobs: switched,
@@ -135,14 +133,6 @@ impl Caller<'_> {
 
     fn placement(&self, collection: &Collection) -> Placement {
         Placement { now: self.now, collection_enabled: collection.enabled() }
-    }
-
-    fn switched(&self, job: &Job, on: bool) -> Job {
-        if on {
-            decide::resume(job, Placement { now: self.now, collection_enabled: true })
-        } else {
-            decide::hold(job, self.now)
-        }
     }
 
     async fn find(&self, key: &JobKey) -> Result<(Collection, Job), Missed> {
@@ -221,7 +211,7 @@ impl From<WriteError> for Missed {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Refused(Refusal::Stale) => Self::Stale,
-            WriteError::Refused(Refusal::NoCollection) => Self::Denied(Denied::Missing),
+            WriteError::Refused(Refusal::NoCollection | Refusal::Declined) => Self::Denied(Denied::Missing),
             WriteError::Refused(Refusal::TooManyJobs { .. } | Refusal::TooManyCollections { .. }) => {
                 Self::Denied(Denied::Full)
             }

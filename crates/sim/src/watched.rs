@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Resources, Settled, Settlement, Store, StoredRecord,
-    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite, CollectionsAsk, Extent, Fence,
+    Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Resources, Settled, Settlement, Store,
+    StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -173,6 +173,27 @@ impl Resources for Watched {
         fault.check(When::Before)?;
         let skips = write.skips.clone();
         let written = self.shared.store().put_collection(write).await?;
+        self.shared.book.open().wrote_collection(&written, &skips);
+        fault.check(When::After)?;
+        Ok(written)
+    }
+
+    async fn edit_collection(
+        &self,
+        key: &CollectionKey,
+        mut decide: CollectionDecision,
+    ) -> Result<Collection, WriteError> {
+        let fault = self.shared.take_fault(Call::Write);
+        fault.check(When::Before)?;
+        let skips = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&skips);
+        let watched: CollectionDecision = Box::new(move |collection, jobs| {
+            let write = decide(collection, jobs)?;
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = write.skips.clone();
+            Some(write)
+        });
+        let written = self.shared.store().edit_collection(key, watched).await?;
+        let skips = std::mem::take(&mut *skips.lock().unwrap_or_else(PoisonError::into_inner));
         self.shared.book.open().wrote_collection(&written, &skips);
         fault.check(When::After)?;
         Ok(written)

@@ -55,6 +55,8 @@ macro_rules! conformance {
             a_collection_is_written_with_its_jobs
             a_job_that_was_not_seen_stops_the_whole_collection
             one_stale_job_stops_the_whole_collection
+            a_decision_inside_the_transaction_is_never_stale
+            a_declined_edit_writes_nothing
             skips_of_an_edit_are_kept
         }
         $crate::conformance_cases! { $make, concurrency:
@@ -63,6 +65,7 @@ macro_rules! conformance {
             of_parallel_creations_one_wins
             no_update_is_lost
             no_settlement_is_lost_among_edits
+            a_collection_whose_jobs_always_fire_is_switched_at_once
             parallel_claims_share_no_job
             a_disabled_job_is_not_begun_after_the_answer
         }

@@ -1,5 +1,6 @@
 //! Why a store did not do what it was asked.
 
+use punctual_model::Sku;
 use thiserror::Error;
 
 /// Something outside is wrong; the caller can't help it.
@@ -58,6 +59,8 @@ pub enum WriteError {
 pub enum Refusal {
     /// Somebody else wrote in between: read, decide and write again.
     Stale,
+    /// Whoever decided inside the transaction said that nothing is to be written, and knows why.
+    Declined,
     /// The collection does not exist.
     NoCollection,
     /// The collection has as many jobs as it may.
@@ -67,6 +70,8 @@ pub enum Refusal {
     },
     /// The subscription has as many collections of the plan as it may.
     TooManyCollections {
+        /// The plan.
+        sku: Sku,
         /// How many that is.
         max: u32,
     },

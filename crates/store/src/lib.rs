@@ -33,7 +33,9 @@ pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
 pub use memory::MemoryStore;
-pub use resources::{CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources};
+pub use resources::{
+    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources,
+};
 pub use survey::{Extent, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk};
 pub use vault::{Place, Vault, VaultError};
 

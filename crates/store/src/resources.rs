@@ -3,6 +3,10 @@
 //! Rust decides, the store applies: a write carries the finished result and the revisions it was
 //! decided on, and is refused as [`Refusal::Stale`](crate::Refusal::Stale) if they are no longer true. The caller then reads,
 //! decides and writes again; nobody's update is lost.
+//!
+//! A change that concerns all jobs of a collection would be stale for ever where they fire all the time,
+//! since each settlement raises a revision. [`edit_collection`](Resources::edit_collection) makes that
+//! decision inside the transaction.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -24,6 +28,19 @@ pub trait Resources: Send + Sync {
     /// is not the one given, if the collection has other jobs than were seen, or if the subscription
     /// would have more collections of its plan than `collection_count_max`.
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError>;
+
+    /// Reads a collection with all its jobs, has `decide` say what to write, and writes it, all in one
+    /// transaction: nobody writes in between, so a decision on what was read is never stale. Refused as
+    /// by [`put_collection`](Self::put_collection), or as [`Refusal::Declined`](crate::Refusal::Declined)
+    /// if `decide` says that nothing is to be written.
+    ///
+    /// Other writes wait meanwhile, so this is for changes that concern all jobs, after a write that was
+    /// decided outside turned out to be stale.
+    async fn edit_collection(
+        &self,
+        key: &CollectionKey,
+        decide: CollectionDecision,
+    ) -> Result<Collection, WriteError>;
 
     /// Deletes a collection with its jobs and their history. False if there was none.
     async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble>;
@@ -95,12 +112,17 @@ pub struct JobsAsk {
     pub limit: usize,
 }
 
+/// Says what to write of a collection, if there is one, and of all its jobs, which come by name; none if
+/// nothing is to be written. It may be called several times for one edit; the last call counts.
+pub type CollectionDecision = Box<dyn FnMut(Option<&Collection>, &[Job]) -> Option<CollectionWrite> + Send>;
+
 /// A collection to write.
 #[derive(Clone, Debug)]
 pub struct CollectionWrite {
     /// The collection. Its revision is the one the change was decided on; 0 if it must be new.
     pub collection: Collection,
-    /// Its jobs that change with it, each with the revision it was decided on.
+    /// Its jobs that change with it, each with the revision it was decided on. Their definitions are not
+    /// written.
     pub jobs: Vec<Job>,
     /// Occurrences of those jobs that the change passes over, though they were due.
     pub skips: Vec<Skip>,

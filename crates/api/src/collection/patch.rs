@@ -3,11 +3,10 @@
 use punctual_arm::{ApiError, CollectionContext, collection};
 use punctual_model::CollectionKey;
 
-use super::{change, find};
+use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
-use crate::write::{until_written, write_collection};
 
 pub(crate) async fn patch(
     state: &ApiState,
@@ -17,12 +16,11 @@ pub(crate) async fn patch(
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
     let body = body.read().await?;
-    let written = until_written(async || {
-        let existing = find(state, key).await?;
-        let now = state.now();
-        let context = CollectionContext { version, locations: &state.settings.locations, now };
-        let wanted = collection::read_patch(&body, &existing, &context)?;
-        write_collection(state, change(state, Some(&existing), wanted, now).await?).await
+    let (locations, name) = (state.settings.locations.clone(), key.clone());
+    let written = edit(state, key, move |existing, now| {
+        let existing = existing.ok_or_else(|| ApiError::collection_not_found(&name))?;
+        let context = CollectionContext { version, locations: &locations, now };
+        collection::read_patch(&body, existing, &context).map(Some)
     });
     Answer::ok(&collection::answer(&written.await?, version))
 }

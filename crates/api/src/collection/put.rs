@@ -3,11 +3,10 @@
 use punctual_arm::{ApiError, CollectionContext, collection, id};
 use punctual_model::CollectionKey;
 
-use super::{change, read};
+use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
-use crate::write::{until_written, write_collection};
 
 pub(crate) async fn put(
     state: &ApiState,
@@ -18,12 +17,10 @@ pub(crate) async fn put(
     let version = call.version()?;
     id::check_collection(key)?;
     let body = body.read().await?;
-    let written = until_written(async || {
-        let existing = read(state, key).await?;
-        let now = state.now();
-        let context = CollectionContext { version, locations: &state.settings.locations, now };
-        let wanted = collection::read_put(&body, key, existing.as_ref(), &context)?;
-        write_collection(state, change(state, existing.as_ref(), wanted, now).await?).await
+    let (locations, name) = (state.settings.locations.clone(), key.clone());
+    let written = edit(state, key, move |existing, now| {
+        let context = CollectionContext { version, locations: &locations, now };
+        collection::read_put(&body, &name, existing, &context).map(Some)
     });
     Answer::created(&collection::answer(&written.await?, version))
 }

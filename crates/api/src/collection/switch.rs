@@ -4,11 +4,10 @@ use http::StatusCode;
 use punctual_arm::ApiError;
 use punctual_model::{Collection, CollectionKey, CollectionState};
 
-use super::{change, find};
+use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::Call;
 use crate::state::ApiState;
-use crate::write::{until_written, write_collection};
 
 pub(crate) async fn switch(
     state: &ApiState,
@@ -18,14 +17,11 @@ pub(crate) async fn switch(
 ) -> Result<Answer, ApiError> {
     call.version()?;
     let wanted = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-    let written = until_written(async || {
-        let existing = find(state, key).await?;
-        if existing.state == wanted {
-            return Ok(existing);
-        }
-        let switched = Collection { state: wanted, ..existing.clone() };
-        write_collection(state, change(state, Some(&existing), switched, state.now()).await?).await
+    let name = key.clone();
+    let switched = edit(state, key, move |existing, _| {
+        let existing = existing.ok_or_else(|| ApiError::collection_not_found(&name))?;
+        Ok((existing.state != wanted).then(|| Collection { state: wanted, ..existing.clone() }))
     });
-    written.await?;
+    switched.await?;
     Answer::empty(StatusCode::OK)
 }

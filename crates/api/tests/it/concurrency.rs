@@ -1,7 +1,9 @@
 //! Many callers at a time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::FutureExt;
 use jiff::SignedDuration;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -73,4 +75,29 @@ async fn a_switch_of_the_collection_misses_no_job_that_is_put_meanwhile() {
     world.post("Jc/enable").await.is(200);
     world.advance(SignedDuration::from_secs(1));
     assert_eq!(world.fire(true).await, 30);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_collection_whose_jobs_always_fire_is_disabled_and_enabled_at_once() {
+    const JOBS: usize = 300;
+    let world = Arc::new(World::empty());
+    let body = json!({"location": "West US", "properties": {"sku": {"name": "P20Premium"}}});
+    world.put("Jc", body).await.is(201);
+    for number in 0..JOBS {
+        world.put_job(&format!("j{number}"), json!({"recurrence": {"frequency": "minute"}})).await.is(201);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let firing = std::thread::spawn({
+        let (world, stop) = (Arc::clone(&world), Arc::clone(&stop));
+        move || world.fire_on(&stop).now_or_never()
+    });
+    for _ in 0..3 {
+        world.advance(SignedDuration::from_mins(1));
+        world.post("Jc/disable").await.is(200);
+        assert_eq!(world.get("Jc").await.properties()["state"], "Disabled");
+        world.advance(SignedDuration::from_mins(1));
+        world.post("Jc/enable").await.is(200);
+    }
+    stop.store(true, Ordering::Relaxed);
+    assert!(firing.join().unwrap() > Some(0), "something fired meanwhile");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -140,6 +140,33 @@ impl World {
             assert!(matches!(settled[..], [Settled::Recorded]));
         }
         claims.len()
+    }
+}
+
+impl World {
+    /// Settles what is due, again and again, until it is told to stop: each job is due again at once, unless
+    /// it was edited meanwhile. Says how much was settled.
+    pub(crate) async fn fire_on(&self, stop: &AtomicBool) -> usize {
+        let mut count = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let ask = ClaimAsk { until: self.clock.now(), limit: 1, passed_over: Vec::new() };
+            for claim in self.store.claim(&ask).await.unwrap() {
+                if self.store.begin(&[claim.fence]).await.unwrap() == [false] {
+                    continue;
+                }
+                let mut job = claim.job;
+                loop {
+                    let (records, skips) = (Vec::new(), Vec::new());
+                    let settlement = Settlement { fence: claim.fence, job, records, skips };
+                    match self.store.settle(vec![settlement]).await.unwrap().remove(0) {
+                        Settled::Changed(edited, _) => job = *edited,
+                        _ => break,
+                    }
+                }
+                count += 1;
+            }
+        }
+        count
     }
 }
 

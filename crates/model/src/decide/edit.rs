@@ -102,6 +102,17 @@ pub fn resume(current: &Job, placement: Placement) -> Job {
     job
 }
 
+/// A collection was switched on or off: what becomes of its jobs, each [`resume`]d or on [`hold`], and the
+/// occurrences that they pass over.
+pub fn switch(jobs: &[Job], enabled: bool, now: Timestamp) -> (Vec<Job>, Vec<Skip>) {
+    let switch_one = |job: &Job| {
+        if enabled { resume(job, Placement { now, collection_enabled: true }) } else { hold(job, now) }
+    };
+    let switched: Vec<Job> = jobs.iter().map(switch_one).collect();
+    let skips = jobs.iter().zip(&switched).flat_map(|(from, to)| passed_over(from, to, now)).collect();
+    (switched, skips)
+}
+
 /// What the change of a job from one to another at `now` passes over: occurrences that were due and not
 /// begun. To be written with the change, so that each of them has an outcome (18.6).
 ///

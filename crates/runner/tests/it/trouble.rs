@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, MemoryStore, Resources, Settled, Settlement, StoredRecord,
-    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite, CollectionsAsk, Extent, Fence,
+    Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, MemoryStore, Resources, Settled,
+    Settlement, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -114,6 +114,7 @@ pass_on! { Resources:
     collection(key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
     collections(ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble>;
     put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
+    edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
     delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
     job(key: &JobKey) -> Result<Option<Job>, Trouble>;
     job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;

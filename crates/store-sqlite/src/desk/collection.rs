@@ -1,27 +1,64 @@
 //! Edits of collections and groups.
 
-use punctual_model::{Collection, CollectionKey, GroupKey, JobId, Name, Skip};
-use punctual_store::codec::Number;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, Name, Skip};
+use punctual_store::codec::{self, Number};
 use punctual_store::instant::to_ticks;
-use punctual_store::{Group, Refusal};
+use punctual_store::{CollectionDecision, CollectionWrite, Group, Refusal};
 use rusqlite::params;
 
-use super::{Desk, WrittenJob, expect_rows};
+use super::{Desk, expect_rows};
 use crate::mishap::Mishap;
 use crate::query;
 use crate::row;
+use crate::standing::Standing;
 
 /// A collection to write, encoded, with its jobs.
 pub(crate) struct WrittenCollection {
-    pub(crate) collection: Collection,
-    pub(crate) document: Vec<u8>,
-    pub(crate) jobs: Vec<WrittenJob>,
-    pub(crate) skips: Vec<Skip>,
-    pub(crate) job_count_seen: Option<u32>,
-    pub(crate) collection_count_max: u32,
+    collection: Collection,
+    document: Vec<u8>,
+    jobs: Vec<(Job, Standing)>,
+    skips: Vec<Skip>,
+    job_count_seen: Option<u32>,
+    collection_count_max: u32,
+}
+
+impl WrittenCollection {
+    pub(crate) fn new(write: CollectionWrite) -> Self {
+        let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max } = write;
+        Self {
+            document: codec::encode_collection(&collection),
+            collection,
+            jobs: jobs.into_iter().map(with_standing).collect(),
+            skips,
+            job_count_seen,
+            collection_count_max,
+        }
+    }
 }
 
 impl Desk {
+    /// Reads a collection with its jobs, and writes what is decided on them.
+    pub(crate) fn edit_collection(
+        &mut self,
+        key: &CollectionKey,
+        decide: &mut CollectionDecision,
+    ) -> Result<Result<Collection, Refusal>, Mishap> {
+        let known = self.collection(key)?;
+        let jobs = if known.is_some() { self.jobs(key)? } else { Vec::new() };
+        match decide(known.as_ref().map(|(_, collection)| collection), &jobs) {
+            Some(write) => self.put_collection(&WrittenCollection::new(write)),
+            None => Ok(Err(Refusal::Declined)),
+        }
+    }
+
+    /// All jobs of a collection by name: as many as it may have.
+    fn jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Mishap> {
+        let CollectionKey { group: GroupKey { subscription, name: group }, name } = key;
+        let all = params![subscription.folded(), group.folded(), name.folded(), None::<u8>, i64::MAX, 0];
+        let mut last = row::Last::default();
+        row::many(&self.conn, query::jobs, all, |row| Ok(row::job(row, &self.vault, &mut last)?.job))
+    }
+
     pub(crate) fn put_collection(
         &mut self,
         written: &WrittenCollection,
@@ -34,7 +71,8 @@ impl Desk {
         }
         let more_of_its_plan = known.as_ref().is_none_or(|(_, known)| known.sku != collection.sku);
         if more_of_its_plan && self.plan_count(collection)? >= i64::from(*collection_count_max) {
-            return Ok(Err(Refusal::TooManyCollections { max: *collection_count_max }));
+            let (sku, max) = (collection.sku, *collection_count_max);
+            return Ok(Err(Refusal::TooManyCollections { sku, max }));
         }
         if let (Some(seen), Some((id, _))) = (job_count_seen, &known)
             && row::number(&self.conn, query::job_count_of, [id])?.unwrap_or(0) != i64::from(*seen)
@@ -43,12 +81,11 @@ impl Desk {
         }
         // All is checked before anything is written: a refusal leaves no trace in the group.
         let mut moves = Vec::with_capacity(jobs.len());
-        for written in jobs {
-            let job = &written.job;
+        for (job, standing) in jobs {
             let id = known.as_ref().filter(|_| job.key.collection == collection.key).map(|(id, _)| *id);
             let before = id.map(|id| self.before(id, &job.key)).transpose()?.flatten();
             match before.filter(|before| (before.id, before.revision) == (job.id, job.revision)) {
-                Some(before) => moves.push((written, before.due)),
+                Some(before) => moves.push((job, standing, before.due)),
                 None => return Ok(Err(Refusal::Stale)),
             }
         }
@@ -66,8 +103,8 @@ impl Desk {
             self.insert_collection(&answer, document)?;
         }
         self.known.remove(&collection.key);
-        for (written, old) in moves {
-            self.rewrite(written, old)?;
+        for (job, standing, old) in moves {
+            self.update_standing(job, standing, old)?;
         }
         self.append_skips(skips)?;
         Ok(Ok(answer))
@@ -161,6 +198,11 @@ impl Desk {
         self.conn.prepare_cached(sql)?.execute([subscription.folded()])?;
         Ok(())
     }
+}
+
+fn with_standing(job: Job) -> (Job, Standing) {
+    let standing = Standing::of(&job);
+    (job, standing)
 }
 
 fn tags_text(tags: &[(String, String)]) -> String {

@@ -75,10 +75,20 @@ impl Desk {
     }
 
     /// Writes a job that is known to be there in the revision given.
-    pub(super) fn rewrite(&mut self, written: &WrittenJob, old: Option<Due>) -> Result<(), Mishap> {
+    fn rewrite(&mut self, written: &WrittenJob, old: Option<Due>) -> Result<(), Mishap> {
         let WrittenJob { job, spec, standing } = written;
         let row = params![job.id.0, spec.document, spec.sealed];
         expect_rows(1, self.conn.prepare_cached(query::update_job)?.execute(row)?)?;
+        self.update_standing(job, standing, old)
+    }
+
+    /// Writes where a job stands, which is known to be there in the revision given.
+    pub(super) fn update_standing(
+        &mut self,
+        job: &Job,
+        standing: &Standing,
+        old: Option<Due>,
+    ) -> Result<(), Mishap> {
         self.write_standing(query::update_standing, job, standing, 0)?;
         self.moved(job.id, old, due(job.id, standing));
         Ok(())

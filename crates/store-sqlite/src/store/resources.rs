@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobKey, Name};
-use punctual_store::codec::{self, Number};
+use punctual_store::codec::Number;
 use punctual_store::{
-    CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources, Trouble, WriteError,
+    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources, Trouble,
+    WriteError,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -30,17 +31,19 @@ impl Resources for SqliteStore {
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
-        let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max } = write;
-        let written = WrittenCollection {
-            document: codec::encode_collection(&collection),
-            collection,
-            jobs: jobs.into_iter().map(|job| self.encode(job)).collect(),
-            skips,
-            job_count_seen,
-            collection_count_max,
-        };
+        let written = WrittenCollection::new(write);
         let write = self.writer.call("write a collection", move |desk| desk.put_collection(&written));
         Ok(write.await??)
+    }
+
+    async fn edit_collection(
+        &self,
+        key: &CollectionKey,
+        mut decide: CollectionDecision,
+    ) -> Result<Collection, WriteError> {
+        let key = key.clone();
+        let edit = self.writer.call("edit a collection", move |desk| desk.edit_collection(&key, &mut decide));
+        Ok(edit.await??)
     }
 
     async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {

@@ -4,11 +4,14 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use punctual_model::{Entry, JobState, RecordStatus};
+use punctual_model::{Collection, Entry, Job, JobState, RecordStatus};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::world::{World, a_collection, a_job, at, settlement};
+use super::edits::switched_off;
+use super::world::{MANY, World, a_collection, a_job, at, settlement};
 use crate::{CollectionWrite, JobWrite, Refusal, Settled, Settlement, Store, WriteError};
 
 const TASKS: usize = 8;
@@ -57,7 +60,7 @@ pub async fn parallel_collections_never_exceed_the_plan(store: Arc<dyn Store>) {
             };
             match world.store.put_collection(write).await {
                 Ok(_) => 1,
-                Err(WriteError::Refused(Refusal::TooManyCollections { max: 3 })) => 0,
+                Err(WriteError::Refused(Refusal::TooManyCollections { max: 3, .. })) => 0,
                 Err(other) => panic!("{other}"),
             }
         });
@@ -156,6 +159,63 @@ fn decide_again(old: &Settlement, mut job: punctual_model::Job, next_at: jiff::T
     job.counters.execution += 1;
     job.progress.entry = Some(Entry::scheduled(next_at));
     Settlement { job, ..old.clone() }
+}
+
+pub async fn a_collection_whose_jobs_always_fire_is_switched_at_once(store: Arc<dyn Store>) {
+    const JOBS: usize = 40;
+    const SETTLED: usize = 200;
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    for number in 0..JOBS {
+        world.job(&collection, &format!("j{number}"), at(0)).await;
+    }
+    let (settled, mut count) = watch::channel(0);
+    let off = Arc::new(AtomicBool::new(false));
+    let mut tasks = JoinSet::new();
+    for _ in 0..TASKS {
+        tasks.spawn(fire_until(world.clone(), Arc::clone(&off), settled.clone()));
+    }
+    count.wait_for(|count| *count >= SETTLED).await.unwrap();
+    // The one try: it must not be refused, whatever settles meanwhile.
+    let decide = |found: Option<&Collection>, jobs: &[Job]| Some(switched_off(found?, jobs));
+    world.store.edit_collection(&collection.key, Box::new(decide)).await.unwrap();
+    off.store(true, Ordering::Relaxed);
+    tasks.join_all().await;
+
+    assert_eq!(world.claim(at(1_000_000), MANY).await.len(), 0);
+    let (mut executed, mut recorded) = (0, 0);
+    for number in 0..JOBS {
+        let job = world.read(&collection.key.job(format!("j{number}"))).await;
+        assert_eq!(job.progress.entry, None);
+        executed += job.counters.execution;
+        recorded += world.history(job.id).await.len();
+    }
+    let all = *count.borrow();
+    assert_eq!((usize::try_from(executed).unwrap(), recorded), (all, all), "no settlement is lost");
+}
+
+/// Fires what is due until it is told to stop; each job is due again at once, unless it was switched off.
+async fn fire_until(world: World, off: Arc<AtomicBool>, settled: watch::Sender<usize>) {
+    while !off.load(Ordering::Relaxed) {
+        for claim in world.claim(at(1_000_000), 8).await {
+            if !world.store.begin(&[claim.fence]).await.unwrap()[0] {
+                continue;
+            }
+            let next_at = at(i64::from(claim.job.counters.execution) + 1);
+            let mut decided = settlement(&claim, RecordStatus::Completed, Some(next_at));
+            loop {
+                match world.settle(decided.clone()).await {
+                    Settled::Recorded => break,
+                    Settled::Changed(mut job, _) => {
+                        job.counters.execution += 1;
+                        decided = Settlement { job: *job, ..decided };
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            settled.send_modify(|count| *count += 1);
+        }
+    }
 }
 
 pub async fn parallel_claims_share_no_job(store: Arc<dyn Store>) {

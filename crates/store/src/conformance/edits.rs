@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use punctual_model::{CollectionKey, CollectionState, Entry, JobState, Sku};
+use punctual_model::{Collection, CollectionKey, CollectionState, Entry, Job, JobState, Sku};
 
-use super::world::{MANY, World, a_collection, a_job, a_skip, at, refusal};
+use super::world::{MANY, World, a_collection, a_job, a_skip, at, http, refusal};
 use crate::{CollectionWrite, JobWrite, Refusal, Store};
 
 pub async fn a_stale_collection_is_refused(store: Arc<dyn Store>) {
@@ -111,7 +111,7 @@ pub async fn the_plan_limits_the_collections_of_a_subscription(store: Arc<dyn St
         collection
     };
     let first = put(free("Sub", "a"), 1).await.unwrap();
-    let full = Refusal::TooManyCollections { max: 1 };
+    let full = Refusal::TooManyCollections { sku: Sku::Free, max: 1 };
     assert_eq!(refusal(put(free("SUB", "b"), 1).await), full);
     put(free("Sub2", "b"), 1).await.unwrap();
     put(first, 1).await.unwrap();
@@ -133,6 +133,8 @@ pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
     first.progress.entry = None;
     second.progress.entry = Some(Entry::scheduled(at(50)));
     second.state = JobState::Completed;
+    let definition = second.spec.clone();
+    Arc::make_mut(&mut second.spec).action = http("http://example.org/elsewhere");
     let skips = vec![a_skip(&first, 0, 1, 2)];
     let jobs = vec![first.clone(), second.clone()];
     let write = CollectionWrite {
@@ -146,7 +148,8 @@ pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
     assert_eq!(written.state, CollectionState::Disabled);
     let read = world.read(&first.key).await;
     assert_eq!((read.progress.entry, read.revision > first.revision), (None, true));
-    assert_eq!(world.read(&second.key).await.state, JobState::Completed);
+    let read = world.read(&second.key).await;
+    assert_eq!((read.state, read.spec), (JobState::Completed, definition), "definitions are not written");
     assert_eq!(world.read(&untouched.key).await, untouched);
     assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(2)));
     assert_eq!(world.store.skips(first.id, at(0), at(9), MANY).await.unwrap(), skips);
@@ -191,6 +194,77 @@ pub async fn one_stale_job_stops_the_whole_collection(store: Arc<dyn Store>) {
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(collection));
     assert_eq!(world.read(&first.key).await.progress.entry, Some(Entry::scheduled(at(0))));
     assert_eq!(world.read(&stale_now.key).await, stale_now);
+}
+
+pub async fn a_decision_inside_the_transaction_is_never_stale(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let before = world.collection("c").await;
+    let second = world.job(&before, "b", at(1)).await;
+    let first = world.job(&before, "a", at(0)).await;
+    let collection = world.put_collection(before).await.unwrap();
+    let first = world.put_job(first, &collection).await.unwrap();
+    let (sent, seen) = std::sync::mpsc::channel();
+    let skips = vec![a_skip(&first, 0, 1, 2)];
+    let decide = {
+        let skips = skips.clone();
+        move |found: Option<&Collection>, jobs: &[Job]| {
+            sent.send((found.cloned(), jobs.to_vec())).unwrap();
+            Some(CollectionWrite { skips: skips.clone(), ..switched_off(found.unwrap(), jobs) })
+        }
+    };
+    let any_case = CollectionKey::new("sub", "GROUP", "C");
+    let written = world.store.edit_collection(&any_case, Box::new(decide)).await.unwrap();
+    let last = seen.try_iter().last();
+    assert_eq!(last, Some((Some(collection.clone()), vec![first.clone(), second.clone()])));
+    assert_eq!((&written.key, written.state), (&collection.key, CollectionState::Disabled));
+    assert!(written.revision > collection.revision);
+    assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(written));
+    for job in [&first, &second] {
+        let read = world.read(&job.key).await;
+        assert_eq!((read.progress.entry, read.revision > job.revision), (None, true));
+    }
+    assert_eq!(world.store.skips(first.id, at(0), at(9), MANY).await.unwrap(), skips);
+    assert_eq!(world.store.next_due(&[]).await.unwrap(), None);
+}
+
+pub async fn a_declined_edit_writes_nothing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let job = world.job(&collection, "j", at(0)).await;
+    let declined = world.store.edit_collection(&collection.key, Box::new(|_, _| None));
+    assert_eq!(refusal(declined.await), Refusal::Declined);
+    let nowhere = CollectionKey::new("Sub", "Group", "other");
+    let (sent, seen) = std::sync::mpsc::channel();
+    let decide = move |found: Option<&Collection>, jobs: &[Job]| {
+        sent.send((found.cloned(), jobs.to_vec())).unwrap();
+        None
+    };
+    let declined = world.store.edit_collection(&nowhere, Box::new(decide));
+    assert_eq!(refusal(declined.await), Refusal::Declined);
+    assert_eq!(seen.try_iter().last(), Some((None, Vec::new())));
+    let stale = move |found: Option<&Collection>, _: &[Job]| {
+        Some(switched_off(&Collection { revision: 0, ..found?.clone() }, &[]))
+    };
+    assert_eq!(
+        refusal(world.store.edit_collection(&collection.key, Box::new(stale)).await),
+        Refusal::Stale,
+        "only what was read is written"
+    );
+    assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(collection));
+    assert_eq!(world.read(&job.key).await, job);
+}
+
+/// A write that switches a collection off and takes the entries of its jobs away.
+pub(super) fn switched_off(collection: &Collection, jobs: &[Job]) -> CollectionWrite {
+    let mut jobs = jobs.to_vec();
+    jobs.iter_mut().for_each(|job| job.progress.entry = None);
+    CollectionWrite {
+        collection: Collection { state: CollectionState::Disabled, ..collection.clone() },
+        job_count_seen: u32::try_from(jobs.len()).ok(),
+        jobs,
+        skips: Vec::new(),
+        collection_count_max: 9,
+    }
 }
 
 pub async fn skips_of_an_edit_are_kept(store: Arc<dyn Store>) {

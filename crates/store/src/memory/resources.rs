@@ -5,7 +5,8 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Na
 
 use super::{MemoryStore, State};
 use crate::{
-    CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Refusal, Resources, Trouble, WriteError,
+    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Refusal, Resources,
+    Trouble, WriteError,
 };
 
 #[async_trait]
@@ -27,6 +28,20 @@ impl Resources for MemoryStore {
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
         let collection = self.state().put_collection(write)?;
+        self.wake();
+        Ok(collection)
+    }
+
+    async fn edit_collection(
+        &self,
+        key: &CollectionKey,
+        mut decide: CollectionDecision,
+    ) -> Result<Collection, WriteError> {
+        let mut state = self.state();
+        let jobs: Vec<Job> = state.jobs_of(key).cloned().collect();
+        let write = decide(state.collections.get(key), &jobs).ok_or(Refusal::Declined)?;
+        let collection = state.put_collection(write)?;
+        drop(state);
         self.wake();
         Ok(collection)
     }
@@ -159,7 +174,8 @@ impl State {
             };
             let count = self.collections.values().filter(same_plan).count();
             if count >= usize::try_from(collection_count_max).unwrap_or(usize::MAX) {
-                return Err(Refusal::TooManyCollections { max: collection_count_max });
+                let (sku, max) = (collection.sku, collection_count_max);
+                return Err(Refusal::TooManyCollections { sku, max });
             }
         }
         let current = |job: &Job| {
@@ -186,7 +202,8 @@ impl State {
         });
         self.collections.insert(collection.key.clone(), collection.clone());
         for mut job in jobs {
-            job.key = self.jobs[&job.key].key.clone();
+            let known = &self.jobs[&job.key];
+            (job.key, job.spec) = (known.key.clone(), known.spec.clone());
             job.revision += 1;
             self.claims.take_back(job.id);
             self.write_job(job);
