@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use punctual_model::{ActionKind, Clock, Firing, Outcome};
+use punctual_model::{ActionKind, Clock, Firing, Outcome, OutcomeKind};
 use tokio_rustls::TlsConnector;
 use url::Url;
 
@@ -100,7 +100,7 @@ impl Actions {
     pub async fn fire(&self, firing: &Firing) -> Outcome {
         let Some(action) = firing.target() else {
             let message = format!("The job has no action for step {}.", firing.step);
-            return Outcome { succeeded: false, message };
+            return Outcome { succeeded: false, kind: OutcomeKind::Word("NoAction"), message };
         };
         match &action.kind {
             ActionKind::Http(action) => http_action::fire(self, firing, action).await,

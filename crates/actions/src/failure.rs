@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::{fmt, io};
 
+use punctual_model::OutcomeKind;
+
 use crate::connector::ConnectError;
 use crate::dial::DialError;
 
@@ -23,6 +25,11 @@ impl fmt::Display for Failure {
 impl Failure {
     pub(crate) fn new(word: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         Self { word, text: text.into() }
+    }
+
+    /// The word, which is one of a few and fit for logs.
+    pub(crate) fn kind(&self) -> OutcomeKind {
+        OutcomeKind::Word(self.word)
     }
 
     /// The request can't be made as it was defined.

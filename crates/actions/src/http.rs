@@ -20,7 +20,7 @@ use http::header::AUTHORIZATION;
 use http::response::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
-use punctual_model::{Authentication, Firing, HttpAction, Outcome};
+use punctual_model::{Authentication, Firing, HttpAction, Outcome, OutcomeKind};
 
 use self::answer::BODY_BYTES_MAX;
 use self::hop::Hop;
@@ -48,6 +48,7 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction
     match answered {
         Ok(Ok(answer)) => Outcome {
             succeeded: answer.status.is_success(),
+            kind: OutcomeKind::Status(answer.status.as_u16()),
             message: answer.message(hop.place.host(), &scrub),
         },
         Ok(Err(failure)) => failed(hop.place.host(), &failure),
@@ -56,7 +57,8 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction
 }
 
 fn failed(host: &str, failure: &Failure) -> Outcome {
-    Outcome { succeeded: false, message: format!("Http Action - Request to host '{host}' failed: {failure}") }
+    let message = format!("Http Action - Request to host '{host}' failed: {failure}");
+    Outcome { succeeded: false, kind: failure.kind(), message }
 }
 
 /// One attempt on its way.

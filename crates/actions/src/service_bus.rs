@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Clock, Firing, Outcome, Secret, ServiceBusMessage, Transport};
+use punctual_model::{Clock, Firing, Outcome, OutcomeKind, Secret, ServiceBusMessage, Transport};
 use tokio_rustls::TlsConnector;
 
 pub(crate) use self::place::{AmqpEndpoint, EntityAddress, RestEndpoint};
@@ -117,11 +117,11 @@ pub(crate) async fn fire(
     match sent {
         Ok(()) => {
             let message = format!("{kind} - Message sent: {entity} '{name}' namespace '{namespace}'.");
-            Outcome { succeeded: true, message }
+            Outcome { succeeded: true, kind: OutcomeKind::Word("Sent"), message }
         }
         Err(failure) => {
             let message = format!("{kind} - Failed: {entity} '{name}' namespace '{namespace}' {failure}");
-            Outcome { succeeded: false, message }
+            Outcome { succeeded: false, kind: failure.kind(), message }
         }
     }
 }

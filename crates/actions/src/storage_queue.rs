@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
-use punctual_model::{Firing, Outcome, QueueMessage};
+use punctual_model::{Firing, Outcome, OutcomeKind, QueueMessage};
 use url::Url;
 
 use crate::Actions;
@@ -62,30 +62,37 @@ impl Endpoint {
 pub(crate) async fn fire(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Outcome {
     let sent = tokio::time::timeout(actions.timeout, send(actions, firing, message)).await;
     let QueueMessage { storage_account: account, queue_name: queue, .. } = message;
-    let text = match sent.unwrap_or_else(|_| Err(Problem::NoAnswer(Failure::timeout()))) {
+    let (kind, text) = match sent.unwrap_or_else(|_| Err(Problem::NoAnswer(Failure::timeout()))) {
         Ok(()) => {
             let message = format!(
                 "StorageQueue Action - The message to storage account '{account}' queue '{queue}' succeeded."
             );
-            return Outcome { succeeded: true, message };
+            return Outcome { succeeded: true, kind: OutcomeKind::Word("Sent"), message };
         }
-        Err(Problem::NoQueue) => format!("The queue '{queue}' does not exist."),
-        Err(Problem::NoAccount) => format!("The storage account '{account}' could not be found."),
-        Err(Problem::Refused(text)) => {
-            format!("The message to storage account '{account}' queue '{queue}' failed: {text}")
+        Err(Problem::NoQueue) => {
+            (OutcomeKind::Word("QueueNotFound"), format!("The queue '{queue}' does not exist."))
         }
-        Err(Problem::NoAnswer(failure)) => {
-            format!("The message to storage account '{account}' queue '{queue}' failed: {failure}")
-        }
+        Err(Problem::NoAccount) => (
+            OutcomeKind::Word("AccountNotFound"),
+            format!("The storage account '{account}' could not be found."),
+        ),
+        Err(Problem::Refused(status, text)) => (
+            OutcomeKind::Status(status.as_u16()),
+            format!("The message to storage account '{account}' queue '{queue}' failed: {text}"),
+        ),
+        Err(Problem::NoAnswer(failure)) => (
+            failure.kind(),
+            format!("The message to storage account '{account}' queue '{queue}' failed: {failure}"),
+        ),
     };
-    Outcome { succeeded: false, message: format!("StorageQueue Action - {text}") }
+    Outcome { succeeded: false, kind, message: format!("StorageQueue Action - {text}") }
 }
 
 /// Why a message is not in its queue.
 enum Problem {
     NoQueue,
     NoAccount,
-    Refused(String),
+    Refused(StatusCode, String),
     NoAnswer(Failure),
 }
 
@@ -139,7 +146,7 @@ fn refusal(status: StatusCode, code: Option<String>, body: &[u8], scrub: &Scrub)
         text.push(' ');
         text.push_str(&said);
     }
-    Problem::Refused(text)
+    Problem::Refused(status, text)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 use jiff::tz::Offset;
 use punctual_arm::ApiError;
-use punctual_model::guid;
+use punctual_model::{Chain, guid};
 use punctual_store::Trouble;
 use serde::Serialize;
 
@@ -129,18 +129,12 @@ impl Ids {
 pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
     match trouble {
         Trouble::Busy { .. } | Trouble::Closed { .. } => {
-            tracing::warn!(error = %chain(trouble), "the store did not answer");
+            tracing::warn!(error = %Chain(trouble), "the store did not answer");
             ApiError::unavailable()
         }
         Trouble::Full { .. } | Trouble::Corrupt { .. } | Trouble::Failed { .. } => {
-            tracing::error!(error = %chain(trouble), "the store failed");
+            tracing::error!(error = %Chain(trouble), "the store failed");
             ApiError::internal()
         }
     }
-}
-
-/// An error with what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -41,8 +41,29 @@ impl Firing {
 pub struct Outcome {
     /// The target took it.
     pub succeeded: bool,
-    /// The text for the history.
+    /// How it ended in a word.
+    pub kind: OutcomeKind,
+    /// The text for the history. It may quote the target's answer, so it is never logged.
     pub message: String,
+}
+
+/// How an attempt ended, in a word that is fit for logs and metrics: it holds nothing that the target or
+/// the job's owner wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutcomeKind {
+    /// The target answered with this HTTP status.
+    Status(u16),
+    /// There was no HTTP status; a fixed word says what happened, such as `Timeout`.
+    Word(&'static str),
+}
+
+impl fmt::Display for OutcomeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => fmt::Display::fmt(status, f),
+            Self::Word(word) => f.pad(word),
+        }
+    }
 }
 
 /// Identifies one step of one occurrence of one job, on every node and after every crash, so that a

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod action;
+mod chain;
 mod clock;
 mod collection;
 pub mod decide;
@@ -24,9 +25,10 @@ pub use action::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
     QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Transport,
 };
+pub use chain::Chain;
 pub use clock::{Clock, Mint, Wait, guid};
 pub use collection::{Collection, CollectionState, MaxRecurrence, Quota, Sku};
-pub use firing::{ExecutionTag, Firing, Outcome};
+pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use history::{Record, RecordStatus, Skip, SkipReason};
 pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};

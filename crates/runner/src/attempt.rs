@@ -1,14 +1,15 @@
 //! One attempt: from a claim that may go to what the recorder needs.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, ExecutionTag, Firing, Job, Mint, Outcome, Skip, decide, guid};
+use punctual_model::{Entry, ExecutionTag, Firing, Job, Mint, Outcome, OutcomeKind, Skip, decide, guid};
 use punctual_store::{Claim, Fence};
 
-use crate::Dispatcher;
+use crate::observer::{Attempting, Event};
+use crate::runner::Parts;
 
 /// A claim that is less late than this is fired as it is; one that is later may have been overtaken by
 /// newer occurrences of its job.
@@ -21,48 +22,64 @@ pub(crate) struct Fired {
     pub(crate) sku: punctual_model::Sku,
 }
 
-/// Makes the attempt of a claim that was begun.
-pub(crate) async fn fire(
-    claim: Claim,
-    dispatcher: &dyn Dispatcher,
-    clock: &dyn Clock,
-    mint: &dyn Mint,
-) -> Fired {
-    let started_at = clock.now();
+/// Makes the attempt of a claim that was begun. A panic on the way is a bug, reported when it happens; it must
+/// cost its attempt and not the job's future.
+pub(crate) async fn fire(claim: Claim, parts: &Parts) -> Fired {
+    let started_at = parts.clock.now();
     let Claim { fence, job, region, sku, .. } = claim;
-    let (claimed, skips) = newest_due(job, started_at);
-    let outcome = match firing(&claimed, region, mint) {
-        Some(firing) => fire_safely(&firing, dispatcher).await,
-        // An edit took the step away that a pending error action was at.
-        None => Outcome { succeeded: false, message: "The action was removed before it could run.".into() },
+    let newest = catch_unwind(AssertUnwindSafe(|| newest_due(&job, started_at)));
+    let in_order = newest.is_ok();
+    let (claimed, skips) = match newest.unwrap_or_default() {
+        Some((newest, skip)) => (newest, vec![skip]),
+        None => (job, Vec::new()),
+    };
+    let outcome = match claimed.progress.entry.filter(|_| in_order) {
+        Some(entry) => {
+            let firing = firing(&claimed, entry, region, parts.mint.as_ref());
+            let lateness = started_at.duration_since(entry.due_at);
+            attempt(Attempting { job: &claimed, firing: &firing, lateness }, started_at, parts).await
+        }
+        None => internal_error(),
     };
     // A clock that was set back must not make an attempt end before it began.
-    let ended_at = clock.now().max(started_at);
+    let ended_at = parts.clock.now().max(started_at);
     Fired { fence, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
 }
 
-/// A panic is a bug, reported when it happens; it must cost its attempt and not the job's future.
-async fn fire_safely(firing: &Firing, dispatcher: &dyn Dispatcher) -> Outcome {
-    let fired = AssertUnwindSafe(dispatcher.fire(firing)).catch_unwind().await;
-    fired.unwrap_or_else(|_| Outcome {
-        succeeded: false,
-        message: "The attempt ended in an internal error.".into(),
-    })
+async fn attempt(attempt: Attempting<'_>, started_at: Timestamp, parts: &Parts) -> Outcome {
+    parts.observer.hear(&Event::Fired(attempt));
+    let outcome = if attempt.firing.target().is_some() {
+        let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing)).catch_unwind().await;
+        fired.unwrap_or_else(|_| internal_error())
+    } else {
+        // An edit took the step away that a pending error action was at.
+        Outcome {
+            succeeded: false,
+            kind: OutcomeKind::Word("ActionRemoved"),
+            message: "The action was removed before it could run.".into(),
+        }
+    };
+    let took = parts.clock.now().duration_since(started_at);
+    parts.observer.hear(&Event::Ended { attempt, outcome: &outcome, took });
+    outcome
 }
 
-/// Where newer occurrences of the job are due as well, the newest is taken.
-fn newest_due(job: Job, now: Timestamp) -> (Job, Vec<Skip>) {
-    let late = job.progress.entry.is_some_and(|entry| now.duration_since(entry.nominal_at) > LATE);
-    match late.then(|| decide::catch_up(&job, now)).flatten() {
-        Some((newest, skip)) => (newest, vec![skip]),
-        None => (job, Vec::new()),
+fn internal_error() -> Outcome {
+    Outcome {
+        succeeded: false,
+        kind: OutcomeKind::Word("InternalError"),
+        message: "The attempt ended in an internal error.".into(),
     }
 }
 
-fn firing(job: &Job, region: Arc<str>, mint: &dyn Mint) -> Option<Firing> {
-    let entry = job.progress.entry?;
-    job.spec.action.step(entry.step)?;
-    Some(Firing {
+/// Where newer occurrences of the job are due as well, the newest is taken.
+fn newest_due(job: &Job, now: Timestamp) -> Option<(Job, Skip)> {
+    let late = job.progress.entry.is_some_and(|entry| now.duration_since(entry.nominal_at) > LATE);
+    late.then(|| decide::catch_up(job, now)).flatten()
+}
+
+fn firing(job: &Job, entry: Entry, region: Arc<str>, mint: &dyn Mint) -> Firing {
+    Firing {
         job: job.key.clone(),
         region,
         spec: Arc::clone(&job.spec),
@@ -71,5 +88,5 @@ fn firing(job: &Job, region: Arc<str>, mint: &dyn Mint) -> Option<Firing> {
         nominal_at: entry.nominal_at,
         tag: ExecutionTag::of(job.id, entry.cause, entry.nominal_at, entry.step),
         client_request_id: guid(mint.random()),
-    })
+    }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_model::Chain;
 use punctual_store::{ClaimAsk, Trouble};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::Event;
 use crate::runner::Parts;
 use crate::timer::Timer;
 
@@ -45,7 +47,7 @@ pub(crate) async fn run(parts: Arc<Parts>, timer: &Timer, mut stop: watch::Recei
         let next = match claim(&parts, timer).await {
             Ok(next) => next,
             Err(trouble) => {
-                tracing::error!(error = %trouble, "could not claim what is due; trying again");
+                tracing::error!(error = %Chain(&trouble), "could not claim what is due; trying again");
                 tokio::select! {
                     () = tokio::time::sleep(TROUBLE_PAUSE) => {}
                     _ = stop.changed() => {}
@@ -105,9 +107,7 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
     let _until_claimed = parts.waits.take_settled();
     let out = parts.slots.crowd_out();
     if !out.is_empty() {
-        let fences: Vec<_> = out.iter().map(|claim| claim.fence).collect();
-        parts.waits.end(&fences);
-        parts.store.release(&fences).await?;
+        parts.give_back(&out).await?;
     }
     let free = parts.slots.free();
     let worth_claiming = parts.settings.slots.div_ceil(FREE_WORTH_CLAIMING_ONE_IN);
@@ -128,6 +128,7 @@ async fn claim(parts: &Parts, timer: &Timer) -> Result<Next, Trouble> {
     let count = claims.len();
     parts.slots.take(count);
     parts.waits.begin(&claims);
+    claims.iter().for_each(|claim| parts.observer.hear(&Event::Claimed(claim)));
     timer.hold(claims);
     if count == limit {
         return Ok(Next::Again);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use punctual_model::Chain;
 use punctual_store::Trouble;
 use tokio::sync::watch;
 
@@ -24,7 +25,7 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
             Ok(true) => BREATH,
             Ok(false) => PERIOD,
             Err(trouble) => {
-                tracing::warn!(error = %trouble, "could not let go of old history; trying again later");
+                tracing::warn!(error = %Chain(&trouble), "could not let go of old history; trying again later");
                 PERIOD
             }
         };

@@ -17,7 +17,7 @@
 //! - *Settle*: decided by `punctual_model::decide::settle`, written in batches, decided again where the job
 //!   was edited meanwhile.
 //!
-//! Beside it the [`Inspector`] checks that what must hold does.
+//! What happens is told to an [`Observer`]; the [`Log`] is one. Beside it the [`Inspector`] checks that what must hold does.
 //!
 //! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. [`Runner::tick`] runs
 //! the same steps one after another, for tests and simulations.
@@ -30,6 +30,8 @@ mod dispatcher;
 mod housekeeping;
 mod inspector;
 mod load;
+mod log;
+mod observer;
 mod recorder;
 mod runner;
 mod settings;
@@ -41,6 +43,8 @@ mod waits;
 pub use dispatcher::Dispatcher;
 pub use inspector::{Inspecting, Inspector, InspectorSettings};
 pub use load::Load;
+pub use log::Log;
+pub use observer::{Attempting, Event, Loss, Observer};
 pub use runner::{Runner, Running};
 pub use settings::Settings;
 pub use tick::Report;

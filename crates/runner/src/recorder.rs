@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Job, Sku, decide};
-use punctual_store::{Settled, Settlement, Store, Trouble};
+use punctual_model::{Chain, Job, Skip, Sku, decide};
+use punctual_store::{Settled, Settlement, Trouble};
 use tokio::sync::mpsc::Receiver;
 
 use crate::attempt::Fired;
 use crate::runner::Parts;
+use crate::{Event, Loss};
 
 /// The largest batch: larger ones are not faster, and hold up the writes of callers.
 const BATCH_MAX: usize = 1_000;
@@ -56,26 +57,26 @@ pub(crate) async fn run(parts: Arc<Parts>, mut fired: Receiver<Fired>) {
         }
         let fences: Vec<_> = batch.iter().map(|fired| fired.fence).collect();
         let room = STUCK_MAX - stuck.len();
-        stuck.append(&mut settle_most(parts.store.as_ref(), std::mem::take(&mut batch), room).await);
+        stuck.append(&mut settle_most(&parts, std::mem::take(&mut batch), room).await);
         parts.waits.settle(&fences);
     }
-    settle_most(parts.store.as_ref(), stuck, 0).await;
+    settle_most(&parts, stuck, 0).await;
 }
 
 /// Settles a batch, again and again if the store is in trouble: its claims are held, so nobody else can.
 /// Gives back a few, as many as there is room for, that the store does not take although it takes others:
 /// one record that it can never take must not keep all others out.
-async fn settle_most(store: &dyn Store, mut batch: Vec<Fired>, room: usize) -> Vec<Fired> {
+async fn settle_most(parts: &Parts, mut batch: Vec<Fired>, room: usize) -> Vec<Fired> {
     loop {
-        let (trouble, rest) = match settle(store, batch).await {
+        let (trouble, rest) = match settle(parts, batch).await {
             Ok(()) => return Vec::new(),
             Err(failed) => failed,
         };
         let count = rest.len();
-        tracing::error!(error = %trouble, count, "could not record what was fired; trying again");
+        tracing::error!(error = %Chain(&trouble), count, "could not record what was fired; trying again");
         tokio::time::sleep(RETRY_PAUSE).await;
         let refused;
-        (batch, refused) = settle_each(store, rest).await;
+        (batch, refused) = settle_each(parts, rest).await;
         if batch.is_empty() && refused.len() <= room {
             for fired in &refused {
                 let job = &fired.attempt.claimed.key.name;
@@ -89,13 +90,13 @@ async fn settle_most(store: &dyn Store, mut batch: Vec<Fired>, room: usize) -> V
 
 /// Settles one after the other: those that were not tried because too many in a row were refused, and those
 /// that were refused.
-async fn settle_each(store: &dyn Store, batch: Vec<Fired>) -> (Vec<Fired>, Vec<Fired>) {
+async fn settle_each(parts: &Parts, batch: Vec<Fired>) -> (Vec<Fired>, Vec<Fired>) {
     let (mut refused, mut in_a_row) = (Vec::new(), 0);
     let mut batch = batch.into_iter();
     while in_a_row < REFUSED_IN_A_ROW_MAX
         && let Some(fired) = batch.next()
     {
-        match settle(store, vec![fired]).await {
+        match settle(parts, vec![fired]).await {
             Ok(()) => in_a_row = 0,
             Err((_, rest)) => {
                 refused.extend(rest);
@@ -107,7 +108,7 @@ async fn settle_each(store: &dyn Store, batch: Vec<Fired>) -> (Vec<Fired>, Vec<F
 }
 
 /// Settles a batch; on trouble gives back what is not recorded.
-pub(crate) async fn settle(store: &dyn Store, batch: Vec<Fired>) -> Result<(), (Trouble, Vec<Fired>)> {
+pub(crate) async fn settle(parts: &Parts, batch: Vec<Fired>) -> Result<(), (Trouble, Vec<Fired>)> {
     let mut open: Vec<(Fired, Option<(Job, Sku)>)> = batch.into_iter().map(|fired| (fired, None)).collect();
     while !open.is_empty() {
         let mut settlements = Vec::with_capacity(open.len());
@@ -117,19 +118,23 @@ pub(crate) async fn settle(store: &dyn Store, batch: Vec<Fired>) -> Result<(), (
             settlements.extend(decided);
             is_some
         });
-        let answers = match store.settle(settlements).await {
+        let skips: Vec<Vec<Skip>> = settlements.iter().map(|settlement| settlement.skips.clone()).collect();
+        let answers = match parts.store.settle(settlements).await {
             Ok(answers) => answers,
             Err(trouble) => return Err((trouble, open.into_iter().map(|(fired, _)| fired).collect())),
         };
         let mut again = Vec::new();
-        for ((fired, _), answer) in open.into_iter().zip(answers) {
+        for (((fired, _), answer), skips) in open.into_iter().zip(answers).zip(skips) {
+            let (fence, job) = (fired.fence, fired.attempt.claimed.id);
             match answer {
-                Settled::Recorded | Settled::Gone => {}
+                Settled::Recorded => {
+                    parts.observer.hear(&Event::Settled { fence, job });
+                    skips.iter().for_each(|skip| parts.observer.hear(&Event::Skipped(skip)));
+                }
                 // The job was edited while it was in flight: decide on what it is now.
                 Settled::Changed(job, sku) => again.push((fired, Some((*job, sku)))),
-                Settled::Lost => {
-                    tracing::warn!(job = %fired.attempt.claimed.key.name, "an attempt was settled by somebody else");
-                }
+                Settled::Gone => parts.observer.hear(&Event::Lost { fence, job, loss: Loss::Deleted }),
+                Settled::Lost => parts.observer.hear(&Event::Lost { fence, job, loss: Loss::Fenced }),
             }
         }
         open = again;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, Mint};
-use punctual_store::{Claim, Store};
+use punctual_model::{Chain, Clock, Mint};
+use punctual_store::{Claim, Store, Trouble};
 use tokio::sync::mpsc::{self, Sender, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -14,7 +14,7 @@ use crate::attempt::{self, Fired};
 use crate::slots::Slots;
 use crate::timer::Timer;
 use crate::waits::Waits;
-use crate::{Dispatcher, Settings, claimer, housekeeping, recorder};
+use crate::{Dispatcher, Event, Loss, Observer, Settings, claimer, housekeeping, recorder};
 
 /// What the recorder may be behind before attempts wait for it.
 const RECORDER_QUEUE_MAX: usize = 4_096;
@@ -28,6 +28,7 @@ pub(crate) struct Parts {
     pub(crate) dispatcher: Arc<dyn Dispatcher>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) mint: Arc<dyn Mint>,
+    pub(crate) observer: Arc<dyn Observer>,
     pub(crate) settings: Settings,
     pub(crate) slots: Slots,
     pub(crate) waits: Arc<Waits>,
@@ -38,6 +39,17 @@ impl Parts {
     pub(crate) fn look_ahead(&self) -> SignedDuration {
         let seconds = self.settings.look_ahead.as_secs_f64() * self.clock.speed().max(1.0);
         SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::MAX)
+    }
+
+    /// Gives claims back that are not to be fired now.
+    pub(crate) async fn give_back(&self, claims: &[Claim]) -> Result<(), Trouble> {
+        let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
+        self.waits.end(&fences);
+        self.store.release(&fences).await?;
+        for Claim { fence, job, .. } in claims {
+            self.observer.hear(&Event::GivenBack { fence: *fence, job: job.id });
+        }
+        Ok(())
     }
 
     /// How long to wait really until an instant.
@@ -70,11 +82,12 @@ impl Runner {
         dispatcher: Arc<dyn Dispatcher>,
         clock: Arc<dyn Clock>,
         mint: Arc<dyn Mint>,
+        observer: Arc<dyn Observer>,
         settings: Settings,
     ) -> Self {
         let slots = Slots::new(settings.slots, settings.slots_per_target);
         let waits = Arc::new(Waits::new(Arc::clone(&clock)));
-        Self { parts: Arc::new(Parts { store, dispatcher, clock, mint, settings, slots, waits }) }
+        Self { parts: Arc::new(Parts { store, dispatcher, clock, mint, observer, settings, slots, waits }) }
     }
 
     /// Starts firing, in tasks of the current runtime and one thread.
@@ -106,10 +119,9 @@ impl Running {
         stop.send_replace(true);
         if let Ok(timer) = claimer.await {
             let held = tokio::task::spawn_blocking(move || timer.stop()).await.unwrap_or_default();
-            let waiting: Vec<_> =
-                held.into_iter().chain(parts.slots.drain_parked()).map(|claim| claim.fence).collect();
-            if let Err(trouble) = parts.store.release(&waiting).await {
-                tracing::warn!(error = %trouble, "could not give back what was held");
+            let waiting: Vec<_> = held.into_iter().chain(parts.slots.drain_parked()).collect();
+            if let Err(trouble) = parts.give_back(&waiting).await {
+                tracing::warn!(error = %Chain(&trouble), "could not give back what was held");
             }
         }
         // The timer is gone, so the launcher ends when the attempts under way have; then the recorder.
@@ -163,21 +175,32 @@ async fn begin(parts: &Parts, mut claims: Vec<Claim>) -> Vec<Claim> {
     while !claims.is_empty() {
         let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
         let held = match parts.store.begin(&fences).await {
-            Ok(held) => held,
+            Ok(held) => Some(held),
             Err(trouble) => {
-                tracing::error!(error = %trouble, "could not confirm claims; giving them back");
-                let _ = parts.store.release(&fences).await;
-                vec![false; fences.len()]
+                tracing::error!(error = %Chain(&trouble), "could not confirm claims; giving them back");
+                if let Err(trouble) = parts.give_back(&claims).await {
+                    tracing::error!(error = %Chain(&trouble), "could not give claims back");
+                }
+                None
             }
         };
         let mut instead = Vec::new();
-        for (claim, holds) in claims.into_iter().zip(held) {
-            if holds {
-                begun.push(claim);
-            } else {
-                parts.waits.end(&[claim.fence]);
-                instead.extend(parts.slots.end(&claim.target));
+        let mut held = held.as_deref().map(|held| held.iter().copied());
+        for claim in claims {
+            match held.as_mut().map(|held| held.next() == Some(true)) {
+                Some(true) => {
+                    parts.observer.hear(&Event::Begun(&claim));
+                    begun.push(claim);
+                    continue;
+                }
+                Some(false) => {
+                    parts.waits.end(&[claim.fence]);
+                    let Claim { fence, job, .. } = &claim;
+                    parts.observer.hear(&Event::Lost { fence: *fence, job: job.id, loss: Loss::TakenBack });
+                }
+                None => {}
             }
+            instead.extend(parts.slots.end(&claim.target));
         }
         claims = instead;
     }
@@ -189,9 +212,7 @@ async fn run_attempts(parts: Arc<Parts>, claim: Claim, fired: Sender<Fired>) {
     let mut next = Some(claim);
     while let Some(claim) = next {
         let target = claim.target.clone();
-        let outcome =
-            attempt::fire(claim, parts.dispatcher.as_ref(), parts.clock.as_ref(), parts.mint.as_ref());
-        let outcome = outcome.await;
+        let outcome = attempt::fire(claim, &parts).await;
         if fired.send(outcome).await.is_err() {
             return;
         }

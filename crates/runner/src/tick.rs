@@ -30,10 +30,8 @@ impl Runner {
         let holds = parts.store.begin(&fences).await?;
         let mut settled_count = 0;
         for (claim, _) in claims.into_iter().zip(holds).filter(|(_, holds)| *holds) {
-            let fired =
-                attempt::fire(claim, parts.dispatcher.as_ref(), parts.clock.as_ref(), parts.mint.as_ref())
-                    .await;
-            recorder::settle(parts.store.as_ref(), vec![fired]).await.map_err(|(trouble, _)| trouble)?;
+            let fired = attempt::fire(claim, parts).await;
+            recorder::settle(parts, vec![fired]).await.map_err(|(trouble, _)| trouble)?;
             settled_count += 1;
         }
         Ok(Report { claimed_count, settled_count })

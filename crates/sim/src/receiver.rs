@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use punctual_model::{Clock, Firing, Outcome};
+use punctual_model::{Clock, Firing, Outcome, OutcomeKind};
 use punctual_runner::Dispatcher;
 
 use crate::clock::NodeClock;
@@ -61,7 +61,8 @@ impl Dispatcher for Receiver {
         };
         self.clock.advance(after_ms);
         self.gate.pass(Point::Fired).await;
-        let outcome = Outcome { succeeded, message: if succeeded { "took it" } else { "refused it" }.into() };
+        let message = if succeeded { "took it" } else { "refused it" }.into();
+        let outcome = Outcome { succeeded, kind: OutcomeKind::Word("Scripted"), message };
         self.book.open().answered(self.node, &firing.job, &outcome, self.clock.now());
         outcome
     }

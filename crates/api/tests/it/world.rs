@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_api::{ApiState, Settings};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report};
-use punctual_model::{Clock, Mint, Outcome};
+use punctual_model::{Clock, Mint, Outcome, OutcomeKind};
 use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -125,7 +125,11 @@ impl World {
         let claims = self.store.claim(&ask).await.unwrap();
         for claim in &claims {
             assert_eq!(self.store.begin(&[claim.fence]).await.unwrap(), [true]);
-            let outcome = Outcome { succeeded, message: "what the target said".to_owned() };
+            let outcome = Outcome {
+                succeeded,
+                kind: OutcomeKind::Word("Test"),
+                message: "what the target said".to_owned(),
+            };
             let (started_at, ended_at) = (now, now + SignedDuration::from_millis(5));
             let attempt =
                 Attempt { claimed: claim.job.clone(), started_at, ended_at, outcome, skips: Vec::new() };

@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Mint, Outcome};
-use punctual_runner::{Dispatcher, Load, Runner, Running, Settings};
+use punctual_runner::{Dispatcher, Load, Log, Runner, Running, Settings};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -46,7 +46,7 @@ pub(super) fn start(
         ..Settings::default()
     };
     let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));
-    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, mint, settings);
+    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, mint, Arc::new(Log), settings);
     let load = runner.load();
     Ok((runner.start().context("could not start the runner")?, load))
 }

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::receiver::Hit;
+use crate::command::punctual;
+use crate::receiver::{Hit, Receiver};
 use crate::scheduler::{START, Scheduler, instant, minutes};
+use crate::server::Server;
 
 /// The wanted members of records, oldest first.
 fn rows(records: &[Value], members: &[&str]) -> Vec<Vec<String>> {
@@ -336,4 +338,43 @@ fn an_edit_passes_over_what_was_due_and_says_so() {
     // The put came a moment after the start, so the first occurrence is a minute later.
     let expected: Vec<_> = (1..=10).map(|minute| (minutes(minute), json!("missed"))).collect();
     assert_eq!(due, expected);
+}
+
+#[test]
+fn the_log_has_a_line_for_each_attempt_that_failed_and_nothing_of_its_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let mut command = punctual();
+    command.env("PUNCTUAL_LOG__FORMAT", "json").stderr(std::fs::File::create(&log).unwrap());
+    let arguments = ["--clock-start", START, "--clock-speed", "1"];
+    let server = Server::start_as(&mut command, &folder.path().join("data"), &arguments);
+    server.put_collection("c");
+    let scheduler = Scheduler { server, receiver: Receiver::start(), folder };
+    for (name, path) in [("bad", "/fail/path"), ("good", "/ok/path")] {
+        let mut action = scheduler.action(path);
+        action["request"]["method"] = json!("POST");
+        action["request"]["headers"] = json!({"x-own": "header"});
+        action["request"]["body"] = json!("some body");
+        scheduler.put(name, &json!({"action": action}));
+    }
+    scheduler.wait_for_state("bad", "faulted");
+    scheduler.wait_for_state("good", "completed");
+    let hit = scheduler.receiver.wait_for("bad", 1).remove(0);
+    let log = std::fs::read_to_string(log).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let attempts: Vec<_> = lines.iter().filter(|line| line["fields"]["tag"] != Value::Null).collect();
+    let [line] = attempts[..] else { panic!("one line was expected: {log}") };
+    assert_eq!(line["level"], "INFO");
+    let fields = &line["fields"];
+    let field = |name: &str| fields[name].as_str().unwrap().to_owned();
+    assert_eq!(
+        (field("name"), field("outcome"), field("kind")),
+        ("c/bad".into(), "failed".into(), "500".into())
+    );
+    assert_eq!(field("tag"), hit.tag());
+    assert_eq!(field("request"), hit.header("x-ms-client-request-id"));
+    assert!(fields["job"].as_i64().unwrap() > 0 && fields["late_ms"].as_f64().unwrap() >= 0.0, "{line}");
+    for secret in ["path", "header", "body", "http"] {
+        assert!(!line.to_string().contains(secret), "{secret} is in {line}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
@@ -32,12 +32,16 @@ pub(crate) struct Answer {
 impl Server {
     /// Starts a server on a data directory and waits until it listens.
     pub(crate) fn start(data: &Path, arguments: &[&str]) -> Self {
-        let mut child = punctual()
+        Self::start_as(punctual().stderr(Stdio::inherit()), data, arguments)
+    }
+
+    /// The same by a command that has an environment and a place for its log.
+    pub(crate) fn start_as(command: &mut Command, data: &Path, arguments: &[&str]) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(arguments)
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let (sender, lines) = mpsc::channel();
@@ -116,7 +120,7 @@ impl Server {
 
     /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = std::process::Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 

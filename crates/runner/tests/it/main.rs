@@ -2,10 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
+mod captured;
 mod claims;
 mod clock;
 mod housekeeping;
 mod inspector;
+mod log;
+mod observer;
 mod slots;
 mod stop;
 mod ticks;

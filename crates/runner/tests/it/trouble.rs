@@ -13,7 +13,9 @@ use punctual_store::{
     Settlement, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
+use tracing::Level;
 
+use crate::captured::Captured;
 use crate::world::{World, at, minutely, once, spent};
 
 /// A store whose calls fail so many times before they go through.
@@ -50,7 +52,7 @@ impl Troubled {
 }
 
 fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
-    if spent(left) { Ok(()) } else { Err(Trouble::Busy { doing }) }
+    if spent(left) { Ok(()) } else { Err(Trouble::Failed { doing, source: "the disk is on fire".into() }) }
 }
 
 #[async_trait]
@@ -173,6 +175,21 @@ async fn what_the_store_could_not_take_is_tried_again_and_recorded_once() {
     check(0, 1, 0).await;
     check(0, 0, 3).await;
     check(1, 1, 2).await;
+}
+
+#[tokio::test]
+async fn trouble_of_the_store_is_logged_with_its_cause() {
+    let mut captured = Captured::from(Level::ERROR);
+    let world = World::new().await;
+    world.put("ok", once("ok", 0)).await;
+    let running = world.runner_on(Troubled::new(&world, 1, 1, 1)).start().unwrap();
+    world.wait_for_records("ok", 1).await;
+    running.stop().await;
+    let lines = captured.lines();
+    for (doing, text) in [("claim", "claim"), ("begin", "confirm"), ("settle", "record")] {
+        let cause = format!("could not {doing}: the disk is on fire");
+        assert!(lines.iter().any(|line| line.contains(&cause) && line.contains(text)), "{cause}: {lines:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

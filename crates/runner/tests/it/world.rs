@@ -10,10 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{self, Placement};
 use punctual_model::{
     Action, ActionKind, Clock, Collection, CollectionKey, CollectionState, Firing, HttpAction, Job, JobSpec,
-    Mint, Outcome, Record, RetryPolicy, Skip, Sku,
+    Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
 };
 use punctual_recurrence::{Frequency, Rule};
-use punctual_runner::{Dispatcher, Runner, Settings};
+use punctual_runner::{Dispatcher, Log, Observer, Runner, Settings};
 use punctual_store::{Agenda, Archive, CollectionWrite, HistoryAsk, JobWrite, MemoryStore, Resources, Store};
 use tokio::sync::{Semaphore, watch};
 
@@ -58,6 +58,7 @@ pub(crate) struct Seen {
     pub(crate) nominal_at: Timestamp,
     pub(crate) attempt: u32,
     pub(crate) tag: String,
+    pub(crate) request: String,
     /// What the clock showed.
     pub(crate) fired_at: Timestamp,
 }
@@ -104,6 +105,7 @@ impl Dispatcher for Target {
             nominal_at: firing.nominal_at,
             attempt: firing.attempt,
             tag: firing.tag.to_string(),
+            request: firing.client_request_id.clone(),
             fired_at: self.clock.now(),
         };
         self.seen.lock().unwrap().push(seen);
@@ -112,7 +114,8 @@ impl Dispatcher for Target {
         if job.starts_with("hang") {
             self.gate.acquire().await.unwrap().forget();
         }
-        Outcome { succeeded: !job.starts_with("fail"), message: "scripted".into() }
+        let kind = OutcomeKind::Word("Scripted");
+        Outcome { succeeded: !job.starts_with("fail"), kind, message: "scripted".into() }
     }
 }
 
@@ -161,8 +164,13 @@ impl World {
     }
 
     pub(crate) fn runner_on(&self, store: Arc<dyn Store>) -> Runner {
+        self.runner_heard_by(store, Arc::new(Log))
+    }
+
+    pub(crate) fn runner_heard_by(&self, store: Arc<dyn Store>, observer: Arc<dyn Observer>) -> Runner {
         let (target, clock) = (Arc::clone(&self.target), Arc::clone(&self.clock));
-        Runner::new(store, target, clock, Arc::new(Counting::default()), self.settings.clone())
+        let mint = Arc::new(Counting::default());
+        Runner::new(store, target, clock, mint, observer, self.settings.clone())
     }
 
     /// Puts a job as the API does. Its target is the part of its name before a dash.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{
-    Cause, Collection, CollectionState, Entry, JobId, Outcome, Record, RecordStatus, Skip, SkipReason,
+    Cause, Collection, CollectionState, Entry, JobId, Outcome, OutcomeKind, Record, RecordStatus, Skip,
+    SkipReason,
 };
 use punctual_store::{Fence, Settled};
 
@@ -385,7 +386,11 @@ impl Search<'_> {
         let (Some((flight, rows)), Some(noted)) = (path.flight.take(), &made.record) else { return };
         debug_assert_eq!(flight, index, "what is settled has just begun");
         if let Some(delivery) = &made.delivery {
-            let outcome = Outcome { succeeded: delivery.succeeds, message: String::new() };
+            let outcome = Outcome {
+                succeeded: delivery.succeeds,
+                kind: OutcomeKind::Word("Seen"),
+                message: String::new(),
+            };
             path.ledger.answered(NODE, &self.job.key, &outcome, noted.ended_at);
         }
         let fence = fence(index);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use punctual_runner::{Report, Runner, Settings};
+use punctual_runner::{Log, Report, Runner, Settings};
 use punctual_store::{Fence, Trouble};
 
 use super::backing::Opened;
@@ -46,6 +46,7 @@ impl Node {
             Arc::new(receiver),
             Arc::new(clock.clone()),
             Arc::clone(&opened.mint),
+            Arc::new(Log),
             Settings::default(),
         );
         let shared = shared.clone();

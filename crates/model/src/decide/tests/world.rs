@@ -7,7 +7,7 @@ use punctual_recurrence::{Frequency, Rule};
 use crate::decide::{self, Attempt, Placement};
 use crate::{
     Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, JobState, Outcome,
-    Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
+    OutcomeKind, Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
 };
 
 /// An instant, so many seconds after noon of an ordinary day.
@@ -174,7 +174,7 @@ impl World {
     pub(super) fn finish(&mut self, succeeded: bool) {
         let InFlight { claimed, started_at, skips } = self.in_flight.take().unwrap();
         let current = if self.job.revision == claimed.revision { claimed.clone() } else { self.job.clone() };
-        let outcome = Outcome { succeeded, message: String::new() };
+        let outcome = Outcome { succeeded, kind: OutcomeKind::Word("Test"), message: String::new() };
         let attempt = Attempt { claimed, started_at, ended_at: self.now, outcome, skips };
         let verdict = decide::settle(&attempt, &current, self.sku);
         self.records.extend(verdict.records);
