@@ -94,6 +94,7 @@ impl Inspector {
     pub async fn look(&self, now: Instant) -> Result<(), Trouble> {
         self.book().begin_look();
         self.look_at_waits(now).await?;
+        self.look_at_left_out().await?;
         self.look_at_findings_again().await
     }
 

@@ -1,11 +1,12 @@
 //! The claims, shared by the writer thread and whoever begins and asks.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punctual_model::JobId;
-use punctual_store::Fence;
 use punctual_store::claims::Claims;
+use punctual_store::{Claim, Fence};
 use tokio::sync::watch;
 
 /// Who holds what, and the signal that somebody should look again.
@@ -60,9 +61,17 @@ impl Parcel {
         &self.chosen
     }
 
-    /// The claims are the caller's now.
-    pub(crate) fn deliver(mut self) {
-        self.chosen.clear();
+    /// Those that were loaded and still hold are the caller's now; the others are given back.
+    pub(crate) fn deliver(mut self, claims: &mut Vec<Claim>) {
+        let held = self.book.claims();
+        claims.retain(|claim| held.job(claim.fence).is_some());
+        drop(held);
+        if claims.len() == self.chosen.len() {
+            self.chosen.clear();
+        } else {
+            let delivered: HashSet<Fence> = claims.iter().map(|claim| claim.fence).collect();
+            self.chosen.retain(|(fence, _)| !delivered.contains(fence));
+        }
     }
 }
 
@@ -71,13 +80,14 @@ impl Drop for Parcel {
         if self.chosen.is_empty() {
             return;
         }
-        {
+        let ended = {
             let mut claims = self.book.claims();
-            for (fence, _) in &self.chosen {
-                claims.end(*fence);
-            }
+            self.chosen.iter().filter(|(fence, _)| claims.end(*fence).is_some()).count()
+        };
+        // What an edit took back, or what is left out, has nobody who waits for it.
+        if ended > 0 {
+            self.book.given_back.store(true, Ordering::Release);
+            self.book.wake();
         }
-        self.book.given_back.store(true, Ordering::Release);
-        self.book.wake();
     }
 }

@@ -3,11 +3,14 @@
 //! It lives in memory, so that claiming costs no write and a crash releases everything. Both stores
 //! that keep claims in memory use it, so that taking back and fencing mean the same in each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use punctual_model::JobId;
 
 use crate::{Fence, HeldClaim};
+
+/// How many jobs are left out at most. With more it is not them; all are tried again.
+const LEFT_OUT_MAX: usize = 10_000;
 
 /// The claims that are held, by fence and by job. A job has at most one.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub struct Claims {
     next: u64,
     by_fence: HashMap<Fence, Held>,
     by_job: HashMap<JobId, Fence>,
+    /// Jobs that can't be read: nobody claims them until they are edited.
+    left_out: HashSet<JobId>,
 }
 
 #[derive(Debug)]
@@ -37,12 +42,12 @@ pub enum TakenBack {
 impl Claims {
     /// An empty book whose first fence is the given one.
     pub fn new(first: u64) -> Self {
-        Self { next: first, by_fence: HashMap::new(), by_job: HashMap::new() }
+        Self { next: first, by_fence: HashMap::new(), by_job: HashMap::new(), left_out: HashSet::new() }
     }
 
-    /// Claims a job; none if it is claimed already.
+    /// Claims a job; none if it is claimed already, or left out.
     pub fn claim(&mut self, job: JobId) -> Option<Fence> {
-        if self.by_job.contains_key(&job) {
+        if !self.free(job) {
             return None;
         }
         let fence = Fence(self.next);
@@ -65,6 +70,26 @@ impl Claims {
         self.by_fence.get(&fence).map(|held| held.job)
     }
 
+    /// Whether a job can be claimed.
+    pub fn free(&self, job: JobId) -> bool {
+        !self.by_job.contains_key(&job) && !self.left_out.contains(&job)
+    }
+
+    /// Gives a claim back whose job can't be read, and leaves the job out until it is edited: else it would be
+    /// claimed again and again.
+    pub fn leave_out(&mut self, fence: Fence) {
+        let Some(job) = self.end(fence) else { return };
+        if self.left_out.len() >= LEFT_OUT_MAX {
+            self.left_out.clear();
+        }
+        self.left_out.insert(job);
+    }
+
+    /// The jobs that are left out, in no order.
+    pub fn left_out(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.left_out.iter().copied()
+    }
+
     /// Whether a job is claimed.
     pub fn claimed(&self, job: JobId) -> bool {
         self.by_job.contains_key(&job)
@@ -75,8 +100,9 @@ impl Claims {
         self.by_job.get(&job).is_some_and(|fence| self.by_fence[fence].begun)
     }
 
-    /// Takes a claim back from its holder unless it is in flight.
+    /// Takes a claim back from its holder unless it is in flight, because the job is edited.
     pub fn take_back(&mut self, job: JobId) -> TakenBack {
+        self.left_out.remove(&job);
         match self.by_job.get(&job) {
             None => TakenBack::Free,
             Some(fence) if self.by_fence[fence].begun => TakenBack::InFlight,
@@ -122,6 +148,29 @@ mod tests {
         assert_eq!(claims.end(first), Some(JobId(1)));
         assert_eq!(claims.end(first), None);
         assert_ne!(claims.claim(JobId(1)), Some(first));
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_claimed_until_it_is_edited() {
+        let mut claims = Claims::new(0);
+        let fence = claims.claim(JobId(1)).unwrap();
+        claims.leave_out(fence);
+        assert!(!claims.claimed(JobId(1)) && !claims.free(JobId(1)));
+        assert_eq!((claims.claim(JobId(1)), claims.left_out().collect::<Vec<_>>()), (None, vec![JobId(1)]));
+        assert_eq!(claims.take_back(JobId(1)), TakenBack::Free);
+        assert!(claims.claim(JobId(1)).is_some());
+        claims.leave_out(fence);
+        assert!(claims.claimed(JobId(1)), "by a fence that does not hold nothing is left out");
+    }
+
+    #[test]
+    fn however_many_are_left_out_the_book_stays_small() {
+        let mut claims = Claims::new(0);
+        for job in 0..3 * i64::try_from(LEFT_OUT_MAX).unwrap() / 2 {
+            let fence = claims.claim(JobId(job)).unwrap();
+            claims.leave_out(fence);
+        }
+        assert!(claims.left_out().count() <= LEFT_OUT_MAX);
     }
 
     #[test]

@@ -34,11 +34,17 @@ pub trait Survey: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble>;
 
-    /// Entries due at or before an instant that nobody has claimed, earliest first; at most `limit`.
+    /// Entries due at or before an instant that could be claimed, earliest first; at most `limit`.
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
 
     /// All claims that are held. There are not more than whoever claims has slots.
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble>;
+
+    /// Jobs that were due and could not be read: they are not claimed until they are edited. Bounded; where
+    /// there are very many, not all of them.
+    async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
+        Ok(Vec::new())
+    }
 }
 
 /// How far a store reaches.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use punctual_model::inspect::{Due, Finding, FindingKind, Flaw, KindCount, Pass, Report};
-use punctual_model::{JobId, JobKey};
+use punctual_model::{Chain, JobId, JobKey};
 use punctual_store::{Extent, Trouble};
 
 /// How many findings are kept. Where there are more, something is so wrong that the first ones show it.
@@ -86,6 +86,12 @@ impl Book {
     /// Whether such a finding is there already.
     pub(super) fn has(&self, job: JobId, kind: FindingKind) -> bool {
         self.open.contains_key(&(job, kind))
+    }
+
+    /// Whether something is known to be wrong with what is stored of a job.
+    pub(super) fn has_stored(&self, job: JobId) -> bool {
+        let of_job = self.open.range((job, FindingKind::ALL[0])..).take_while(|((of, _), _)| *of == job);
+        of_job.map(|((_, kind), _)| kind).any(|kind| !kind.is_wait())
     }
 
     /// Jobs behind one with something wrong with what is stored of them; at most `limit`.
@@ -172,10 +178,7 @@ impl Book {
 
     /// The store could not be read, or could again. Told once.
     pub(super) fn note_trouble(&mut self, task: Task, trouble: Option<Trouble>) {
-        let text = trouble.map(|trouble| {
-            let source = std::error::Error::source(&trouble).map(|source| format!(": {source}"));
-            format!("{trouble}{}", source.unwrap_or_default())
-        });
+        let text = trouble.map(|trouble| Chain(&trouble).to_string());
         match (self.troubles.remove(&task), &text) {
             (old, Some(new)) if old.as_ref() != Some(new) => {
                 tracing::warn!(error = new, "could not inspect the store; trying again later");

@@ -137,6 +137,19 @@ impl Inspector {
         Ok(())
     }
 
+    /// Looks at jobs that could not be read when they were due: nobody fires them, so that is told at once.
+    pub(super) async fn look_at_left_out(&self) -> Result<(), Trouble> {
+        let left_out = self.store.left_out().await?;
+        let unknown = |job: &JobId| !self.book().has_stored(*job);
+        let unknown: Vec<JobId> = left_out.into_iter().filter(unknown).take(AGAIN_MAX).collect();
+        for job in unknown {
+            if let Some(evidence) = self.read_again(job).await? {
+                self.examine(evidence).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Judges a job. What looks wrong is read again, and is wrong if it still is and nobody wrote it meanwhile.
     async fn examine(&self, evidence: Evidence) -> Result<(), Trouble> {
         let (job, key) = (evidence.job, evidence.key.clone());

@@ -220,6 +220,7 @@ struct Fickle {
     asked: AtomicUsize,
     change: fn(usize, &mut Evidence),
     trouble: Mutex<bool>,
+    left_out: Mutex<Vec<JobId>>,
 }
 
 #[async_trait]
@@ -254,11 +255,30 @@ impl Survey for Fickle {
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         self.inner.held().await
     }
+
+    async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
+        Ok(self.left_out.lock().unwrap().clone())
+    }
 }
 
 fn fickle(world: &World, change: fn(usize, &mut Evidence)) -> Arc<Fickle> {
     let (asked, trouble) = (AtomicUsize::new(0), Mutex::new(false));
-    Arc::new(Fickle { inner: Arc::clone(&world.store), asked, change, trouble })
+    Arc::new(Fickle { inner: Arc::clone(&world.store), asked, change, trouble, left_out: Mutex::default() })
+}
+
+#[tokio::test]
+async fn a_job_that_can_not_be_read_when_it_is_due_is_found_by_the_next_look() {
+    let world = World::new().await;
+    let job = world.put("j", minutely("j", 60)).await;
+    let store = fickle(&world, |_, evidence| evidence.unreadable = Some("x".into()));
+    let inspector = inspector_of(Arc::clone(&store) as Arc<dyn Survey>, &world, None);
+    inspector.look(Instant::now()).await.unwrap();
+    assert_eq!(found(&inspector), [], "a look does not read all jobs");
+    store.left_out.lock().unwrap().push(job.id);
+    for _ in 0..2 {
+        inspector.look(Instant::now()).await.unwrap();
+        assert_eq!(found(&inspector), [("j".to_owned(), FindingKind::Unreadable)]);
+    }
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ impl Desk {
         let entries = self.read_due(due_at, job, until)?;
         let claims = self.book.claims();
         for due in &entries {
-            if !claims.claimed(JobId(due.job)) {
+            if claims.free(JobId(due.job)) {
                 self.window.insert(*due);
             }
         }
@@ -111,9 +111,8 @@ impl Desk {
         if let Some(due) = self.window.earliest(passed_over) {
             return Ok(Some(due.due_at));
         }
-        let free = |claims: &Claims, due: &Due| {
-            !passed_over.contains(&due.target) && !claims.claimed(JobId(due.job))
-        };
+        let free =
+            |claims: &Claims, due: &Due| !passed_over.contains(&due.target) && claims.free(JobId(due.job));
         let (mut due_at, mut job) = self.window.frontier();
         for _ in 0..PEEK_MAX / CHUNK {
             let entries = self.read_due(due_at, job, i64::MAX)?;

@@ -31,12 +31,13 @@ impl Agenda for SqliteStore {
             return Ok(Vec::new());
         }
         let vault = self.vault.clone();
-        let load =
-            self.readers.call_long("load what was claimed", move |conn| Ok(load(conn, &chosen, &vault)));
-        let mut claims = load.await?;
-        let held = self.book.claims();
-        claims.retain(|claim| held.job(claim.fence).is_some());
-        parcel.deliver();
+        let load = self.readers.call_long("load what was claimed", move |conn| load(conn, &chosen, &vault));
+        let Loaded { mut claims, unreadable } = load.await?;
+        if !unreadable.is_empty() {
+            let mut book = self.book.claims();
+            unreadable.into_iter().for_each(|fence| book.leave_out(fence));
+        }
+        parcel.deliver(&mut claims);
         Ok(claims)
     }
 
@@ -76,9 +77,15 @@ fn decided(settlement: Settlement) -> Decided {
     Decided { fence, revision: job.revision, standing: Standing::of(&job), records, skips }
 }
 
-/// Loads claimed jobs. One that can't be read stays claimed, so that it does not come up again and
-/// again and keeps nobody else from firing; an edit or a restart gives it another chance.
-fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Vec<Claim> {
+/// What was claimed, as far as it can be read.
+struct Loaded {
+    claims: Vec<Claim>,
+    unreadable: Vec<Fence>,
+}
+
+/// Loads claimed jobs. One that can't be read keeps nobody else from firing: it is left out. If none can be
+/// read because the store can't, that is told instead; then all of them are given back, and tried again later.
+fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Result<Loaded, Mishap> {
     let mut last = Last::default();
     let mut load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, Mishap> {
         let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault, &mut last))?;
@@ -90,12 +97,29 @@ fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Vec<Clai
             sku: row.sku,
         }))
     };
-    let mut claims = Vec::with_capacity(chosen.len());
+    let mut loaded = Loaded { claims: Vec::with_capacity(chosen.len()), unreadable: Vec::new() };
+    let mut failed = Vec::new();
     for one in chosen {
         match load_one(one) {
-            Ok(claim) => claims.extend(claim),
-            Err(error) => tracing::error!(job = one.1.0, %error, "a job that is due can't be read"),
+            Ok(Some(claim)) => loaded.claims.push(claim),
+            // It was deleted, and its claim is gone; or it has lost a part.
+            Ok(None) => loaded.unreadable.push(one.0),
+            Err(error @ Mishap::Unreadable { .. }) => {
+                tracing::error!(job = one.1.0, %error, "a job that is due can't be read; it is left out until it is edited");
+                loaded.unreadable.push(one.0);
+            }
+            Err(error) => failed.push((*one, error)),
         }
     }
-    claims
+    if loaded.claims.is_empty()
+        && let Some((_, error)) = failed.pop()
+    {
+        return Err(error);
+    }
+    // The store reads others: it is the row.
+    for ((fence, job), error) in failed {
+        tracing::error!(job = job.0, %error, "a job that is due can't be read; it is left out until it is edited");
+        loaded.unreadable.push(fence);
+    }
+    Ok(loaded)
 }

@@ -51,13 +51,17 @@ impl Survey for SqliteStore {
         let claims = self.book.claims();
         let free = found
             .into_iter()
-            .filter(|(due, _)| !before.contains(&due.job) && !claims.claimed(due.job))
+            .filter(|(due, _)| !before.contains(&due.job) && claims.free(due.job))
             .map(|(due, target)| Unclaimed { due, crowded: crowded.contains(&target) });
         Ok(free.take(ask.limit).collect())
     }
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         Ok(self.book.claims().held().collect())
+    }
+
+    async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
+        Ok(self.book.claims().left_out().collect())
     }
 }
 

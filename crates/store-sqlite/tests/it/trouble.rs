@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use punctual_store::conformance::world::{MANY, World, a_job, at, names};
-use punctual_store::{Trouble, WriteError};
+use punctual_store::{ClaimAsk, Trouble, WriteError};
 use rusqlite::Connection;
 
 use crate::world::open;
@@ -25,8 +25,46 @@ async fn a_job_that_cannot_be_read_keeps_nobody_from_firing() {
     assert!(matches!(&error, Trouble::Corrupt { what, .. } if what == "job 1"), "{error}");
     assert_eq!(names(&world.claim(at(9), MANY).await), ["good"]);
     assert_eq!(names(&world.claim(at(9), MANY).await), [] as [&str; 0]);
+    assert_eq!(world.store.left_out().await.unwrap(), [bad.id]);
+    assert_eq!(world.store.next_due(&[]).await.unwrap(), None, "nobody waits for it");
+    let held = world.store.held().await.unwrap();
+    assert!(held.iter().all(|claim| claim.job != bad.id), "it is not claimed: {held:?}");
     world.put_job(bad, &collection).await.unwrap();
+    assert_eq!(world.store.left_out().await.unwrap(), []);
     assert_eq!(names(&world.claim(at(9), MANY).await), ["bad"], "an edit repairs it");
+}
+
+#[tokio::test]
+async fn a_job_that_has_lost_a_part_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(Arc::new(open(dir.path())));
+    let collection = world.collection("c").await;
+    let bad = world.job(&collection, "bad", at(0)).await;
+    damage(dir.path(), "PRAGMA foreign_keys = OFF; DELETE FROM jobs WHERE name = 'bad'");
+    assert_eq!(names(&world.claim(at(9), MANY).await), [] as [&str; 0]);
+    assert_eq!(world.store.left_out().await.unwrap(), [bad.id]);
+    assert_eq!(world.store.next_due(&[]).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_can_not_be_loaded_because_the_store_fails_is_given_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(Arc::new(open(dir.path())));
+    let collection = world.collection("c").await;
+    for name in ["one", "two"] {
+        world.job(&collection, name, at(0)).await;
+    }
+    damage(dir.path(), "ALTER TABLE jobs RENAME TO gone");
+    let ask = ClaimAsk { until: at(9), limit: MANY, passed_over: Vec::new() };
+    let mut changes = world.store.changes();
+    changes.mark_unchanged();
+    let error = world.store.claim(&ask).await.unwrap_err();
+    assert!(matches!(error, Trouble::Failed { doing: "load what was claimed", .. }), "{error}");
+    assert_eq!(world.store.held().await.unwrap(), []);
+    assert_eq!(world.store.left_out().await.unwrap(), [], "it is not the jobs");
+    assert!(changes.has_changed().unwrap(), "whoever claims is woken");
+    damage(dir.path(), "ALTER TABLE gone RENAME TO jobs");
+    assert_eq!(names(&world.claim(at(9), MANY).await), ["one", "two"]);
 }
 
 #[tokio::test]

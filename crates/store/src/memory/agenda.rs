@@ -56,7 +56,7 @@ impl Agenda for MemoryStore {
 
 impl State {
     fn claimable<'a>(&'a self, passed_over: &'a [String]) -> impl Iterator<Item = (Timestamp, JobId)> + 'a {
-        let free = |job: JobId| !self.claims.claimed(job);
+        let free = |job: JobId| self.claims.free(job);
         let wanted = |job: JobId| {
             passed_over.is_empty()
                 || self.job_by_id(job).is_some_and(|job| !passed_over.contains(&target_of(job)))

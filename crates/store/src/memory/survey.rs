@@ -63,7 +63,7 @@ impl Survey for MemoryStore {
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
         let state = self.state();
         let due = state.agenda.iter().take_while(|(due_at, _)| *due_at <= ask.until);
-        let free = due.filter(|(_, job)| !state.claims.claimed(*job)).take(ask.limit);
+        let free = due.filter(|(_, job)| state.claims.free(*job)).take(ask.limit);
         let crowded = |job| state.job_by_id(job).is_some_and(|job| ask.crowded.contains(&target_of(job)));
         Ok(free.map(|&(due_at, job)| Unclaimed { due: Due { job, due_at }, crowded: crowded(job) }).collect())
     }
