@@ -6,6 +6,7 @@ mod edits;
 mod ending;
 mod overlap;
 mod properties;
+mod quota;
 mod runs;
 mod skips;
 mod world;
