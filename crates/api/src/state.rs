@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_arm::Locations;
 use punctual_model::inspect::Inspection;
-use punctual_model::{Clock, Mint};
+use punctual_model::{Clock, Limits, Mint};
 use punctual_store::Store;
 
 /// What operations share.
@@ -32,6 +32,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// Whether callers come over TLS.
     pub secure: bool,
+    /// What plans allow.
+    pub limits: Limits,
 }
 
 impl ApiState {

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 
-use punctual_arm::ApiError;
-use punctual_model::{Collection, CollectionKey, Job, Skip};
+use punctual_arm::{ApiError, quota};
+use punctual_model::{Collection, CollectionKey, Job, Limits, Skip};
 use punctual_store::{JobWrite, Refusal, WriteError};
 
 use crate::answer::trouble;
@@ -48,28 +48,36 @@ pub(crate) async fn write_job(
     skips: Vec<Skip>,
     collection: &Collection,
 ) -> Result<Job, Missed> {
+    let limits = &state.settings.limits;
     let write = JobWrite {
         job,
         collection_revision: collection.revision,
         skips,
-        job_count_max: collection.job_count_max(),
+        job_count_max: collection.job_count_max(limits),
     };
-    state.store.put_job(write).await.map_err(|error| missed(error, &collection.key))
+    state.store.put_job(write).await.map_err(|error| match error {
+        WriteError::Refused(Refusal::TooManyJobs { max }) => {
+            quota::too_many_jobs(max, collection, limits).into()
+        }
+        other => missed(other, &collection.key, limits),
+    })
 }
 
 /// Why a write did not happen, for a caller who named this collection.
-pub(crate) fn missed(error: WriteError, collection: &CollectionKey) -> Missed {
+pub(crate) fn missed(error: WriteError, collection: &CollectionKey, limits: &Limits) -> Missed {
     match error {
         WriteError::Refused(Refusal::Stale) => Missed::Stale,
         WriteError::Refused(Refusal::NoCollection) => {
             Missed::Refused(ApiError::collection_not_found(collection))
         }
-        WriteError::Refused(Refusal::TooManyJobs { max }) => Missed::Refused(ApiError::too_many_jobs(max)),
         WriteError::Refused(Refusal::TooManyCollections { sku, max }) => {
-            Missed::Refused(ApiError::too_many_collections(sku, max))
+            Missed::Refused(quota::too_many_collections(max, sku, limits))
         }
-        // Whoever declines inside a transaction knows why and says it himself.
-        WriteError::Refused(Refusal::Declined) => Missed::Refused(ApiError::internal()),
+        // Whoever declines inside a transaction knows why and says it himself, and jobs are counted where one
+        // is added.
+        WriteError::Refused(Refusal::Declined | Refusal::TooManyJobs { .. }) => {
+            Missed::Refused(ApiError::internal())
+        }
         WriteError::Trouble(error) => Missed::Refused(trouble(&error)),
     }
 }

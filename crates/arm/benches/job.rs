@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use punctual_arm::{ApiVersion, Dialect, JobContext, job};
-use punctual_model::{CollectionKey, Counters, Job, JobId, JobState, Progress, Sku};
+use punctual_model::{CollectionKey, Counters, Job, JobId, JobState, Limits, Progress, Sku};
 
 const BODY: &[u8] = br#"{
   "properties": {
@@ -31,7 +31,8 @@ const BODY: &[u8] = br#"{
 fn bench(criterion: &mut Criterion) {
     let now: Timestamp = "2026-11-15T12:00:00Z".parse().expect("it is a time");
     let key = CollectionKey::new("623d50f1-4fa8-4e46-a967-a9214aed43ab", "group", "collection").job("job");
-    let context = JobContext { version: ApiVersion::V2016_03, sku: Sku::Standard, now };
+    let context =
+        JobContext { version: ApiVersion::V2016_03, sku: Sku::Standard, limits: Limits::default(), now };
     let spec = job::read_put(BODY, &key, None, &context).expect("it is a job");
     let stored = Job {
         id: JobId(1),

@@ -6,7 +6,7 @@ mod message;
 mod retry;
 
 use crate::json::{Json, Members};
-use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, Sku};
+use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, PlanLimits, Sku};
 
 use crate::Dialect;
 use crate::reader::{Object, Path, Problems};
@@ -14,8 +14,8 @@ use crate::reader::{Object, Path, Problems};
 /// What reading an action depends on besides the JSON.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    /// The plan of the job's collection.
-    pub(crate) sku: Sku,
+    /// The plan of the job's collection, and what it allows.
+    pub(crate) plan: (Sku, PlanLimits),
     /// The stored action of the same step, whose secrets hold where none are given: in a PATCH only.
     pub(crate) kept: Option<&'a Action>,
     /// The stored main action: a certificate that was opened before need not be opened again.
@@ -72,7 +72,7 @@ fn read_step(
     }
     let kind =
         action.name_of("type", &TYPES, problems).and_then(|one| read_kind(&action, one, reading, problems));
-    let retry = retry::read(&action, reading.sku, problems);
+    let retry = retry::read(&action, reading.plan, problems);
     let error_action = action.get("errorAction").and_then(|value| {
         if step == ERROR_ACTION_DEPTH_MAX {
             let message = format!("at most {ERROR_ACTION_DEPTH_MAX} error actions may follow one another");

@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use crate::json::{Json, Members};
 use jiff::Timestamp;
-use punctual_model::{Collection, CollectionKey, CollectionState, MaxRecurrence, Quota, Sku};
+use punctual_model::{
+    Collection, CollectionKey, CollectionState, Limits, MaxRecurrence, PlanLimits, Quota, Sku,
+};
 use punctual_recurrence::Frequency;
 
 use crate::action::texts;
 use crate::merge::merge;
 use crate::reader::{Object, Path, Problems, parse_object, shown};
-use crate::{ApiError, ApiVersion, Locations, id, location};
+use crate::{ApiError, ApiVersion, Locations, id, location, quota};
 
 /// Limits of the resource manager.
 const TAG_COUNT_MAX: usize = 50;
@@ -24,6 +26,8 @@ pub struct CollectionContext<'a> {
     pub version: ApiVersion,
     /// The regions that collections may be in.
     pub locations: &'a Locations,
+    /// What the server allows.
+    pub limits: Limits,
     /// The time of the request.
     pub now: Timestamp,
 }
@@ -104,7 +108,7 @@ fn read_members(
     let sku = sku.unwrap_or(Sku::Standard);
     let state = properties.and_then(|properties| read_state(properties, problems));
     let state = state.or(existing.map(|collection| collection.state)).unwrap_or(CollectionState::Enabled);
-    let quota = properties.and_then(|properties| read_quota(properties, sku, problems));
+    let quota = properties.and_then(|properties| read_quota(properties, context.limits.of(sku), problems));
     let Some(location) = location else { return Ok(None) };
     Ok(Some(Collection {
         key: existing.map_or_else(|| key.clone(), |collection| collection.key.clone()),
@@ -202,9 +206,9 @@ fn read_state(properties: &Object<'_>, problems: &mut Problems) -> Option<Collec
     properties.name_of("state", &known, problems)
 }
 
-fn read_quota(properties: &Object<'_>, sku: Sku, problems: &mut Problems) -> Option<Quota> {
+fn read_quota(properties: &Object<'_>, plan: &PlanLimits, problems: &mut Problems) -> Option<Quota> {
     let quota = Object::of(properties.get("quota")?, properties.at("quota"), problems)?;
-    let max = i64::from(sku.job_count_max());
+    let max = i64::from(plan.job_count_max);
     let job_count_max = quota.integer("maxJobCount", problems).and_then(|given| {
         if given > max {
             let message = format!(
@@ -219,14 +223,18 @@ fn read_quota(properties: &Object<'_>, sku: Sku, problems: &mut Problems) -> Opt
     });
     let recurrence_max = quota.get("maxRecurrence").and_then(|value| {
         let recurrence = Object::of(value, quota.at("maxRecurrence"), problems)?;
-        read_max_recurrence(&recurrence, sku, problems)
+        read_max_recurrence(&recurrence, plan.recurrence_max, problems)
     });
     let job_occurrence_max = quota.integer("maxJobOccurrence", problems);
     let quota = Quota { job_count_max, job_occurrence_max, recurrence_max };
     (quota != Quota::default()).then_some(quota)
 }
 
-fn read_max_recurrence(recurrence: &Object<'_>, sku: Sku, problems: &mut Problems) -> Option<MaxRecurrence> {
+fn read_max_recurrence(
+    recurrence: &Object<'_>,
+    limit: MaxRecurrence,
+    problems: &mut Problems,
+) -> Option<MaxRecurrence> {
     if recurrence.get("frequency").is_none() {
         recurrence.note("frequency", "is required", problems);
     }
@@ -248,21 +256,15 @@ fn read_max_recurrence(recurrence: &Object<'_>, sku: Sku, problems: &mut Problem
     }
     let interval = u32::try_from(interval).ok()?;
     let given = MaxRecurrence { frequency, interval };
-    let limit = sku.recurrence_max();
     if given.seconds() < limit.seconds() {
         let message = format!(
             "The provided maxRecurrence for job collection quota {} exceeds the permissible limit ({}).",
-            pace(given),
-            pace(limit)
+            quota::shown(given),
+            quota::shown(limit)
         );
         problems.add(recurrence.path(), message);
     }
     Some(given)
-}
-
-/// A pace for people: `minute/1`.
-pub(crate) fn pace(recurrence: MaxRecurrence) -> String {
-    format!("{}/{}", recurrence.frequency, recurrence.interval)
 }
 
 /// Renders a collection.

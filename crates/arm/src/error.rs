@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use punctual_model::{CollectionKey, JobKey, JobState, Name, Sku};
+use punctual_model::{CollectionKey, JobKey, JobState, Name};
 use punctual_recurrence::Problem;
 use serde_json::{Value, json};
 
@@ -223,26 +223,6 @@ impl ApiError {
         Self::conflict(format!("The job collection '{}' is not enabled.", key.name))
     }
 
-    /// 409: the collection is full.
-    pub fn too_many_jobs(max: u32) -> Self {
-        Self::conflict(format!(
-            "The job collection has reached its quota of '{max}'. Please remove existing jobs before adding new ones."
-        ))
-    }
-
-    /// 409: the subscription has as many collections of a plan as it may.
-    pub fn too_many_collections(sku: Sku, max: u32) -> Self {
-        Self::conflict(match sku {
-            Sku::Free => "The subscription already has a free job collection. Only one free job collection \
-                          can be created per subscription."
-                .to_owned(),
-            Sku::Standard | Sku::Premium | Sku::P10Premium | Sku::P20Premium => format!(
-                "The subscription has reached its quota of '{max}' job collections of the plan '{}'.",
-                crate::collection::sku_name(sku, ApiVersion::V2016_03)
-            ),
-        })
-    }
-
     /// 409: others wrote the same resource again and again while this write was tried.
     pub fn write_contention() -> Self {
         Self::conflict("The resource was changed by others at the same time. Please try again.")
@@ -308,19 +288,6 @@ mod tests {
             "The Resource 'Microsoft.Scheduler/jobcollections/CreateIt' under resource group 'onesdk' was not found.",
         );
         check(ApiError::job_not_found(&collection.job("J")), 404, "NotFound", "Job 'J' cannot be found.");
-        check(
-            ApiError::too_many_jobs(5),
-            409,
-            "Conflict",
-            "The job collection has reached its quota of '5'. Please remove existing jobs before adding new ones.",
-        );
-        check(
-            ApiError::too_many_collections(Sku::Free, 1),
-            409,
-            "Conflict",
-            "The subscription already has a free job collection. Only one free job collection can be created \
-             per subscription.",
-        );
         check(
             ApiError::missing_api_version(),
             400,

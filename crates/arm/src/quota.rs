@@ -1,52 +1,245 @@
 //! What a plan or a quota forbids, in the words of the service: 409.
+//!
+//! Where a plan's limit is in the way, the message also names the setting that raises it, for whoever runs the
+//! server, and the smallest plan that would do, for everybody else.
 
 use jiff::Timestamp;
-use punctual_model::decide::{self, Forbidden, Obstacle};
-use punctual_model::{Collection, Job, JobSpec};
+use punctual_model::decide::{self, Forbidden, Obstacle, Pace};
+use punctual_model::{Collection, Job, JobSpec, Limits, MaxRecurrence, PlanLimits, Sku};
 
-use crate::ApiError;
-use crate::collection::pace;
+use crate::collection::sku_name;
+use crate::{ApiError, ApiVersion, time};
+
+/// The setting that says how far ahead a job may start.
+pub(crate) const START_SETTING: &str = "plans.start_ahead_months";
+
+/// What can be set about a plan.
+#[derive(Clone, Copy)]
+pub(crate) enum Setting {
+    Jobs,
+    Recurrence,
+    Collections,
+    RetryInterval,
+    Authentication,
+}
+
+impl Setting {
+    /// The name in the configuration, such as `plans.free.jobs`.
+    pub(crate) fn of(self, sku: Sku) -> String {
+        let plan = match sku {
+            Sku::Free => "free",
+            Sku::Standard => "standard",
+            Sku::Premium | Sku::P10Premium => "p10premium",
+            Sku::P20Premium => "p20premium",
+        };
+        let key = match self {
+            Self::Jobs => "jobs",
+            Self::Recurrence => "recurrence",
+            Self::Collections => "collections",
+            Self::RetryInterval => "retry_interval_seconds",
+            Self::Authentication => "authentication",
+        };
+        format!("plans.{plan}.{key}")
+    }
+
+    /// What a plan allows, for people.
+    fn allowed_by(self, plan: &PlanLimits) -> String {
+        match self {
+            Self::Jobs => plan.job_count_max.to_string(),
+            Self::Recurrence => shown(plan.recurrence_max),
+            Self::Collections => plan.collection_count_max.to_string(),
+            Self::RetryInterval => time::time_span(plan.retry_interval_min),
+            Self::Authentication => "it".to_owned(),
+        }
+    }
+}
 
 /// Judges a job against its collection: how fast it recurs, and whether it may authenticate itself.
-pub fn check_job(spec: &JobSpec, collection: &Collection, now: Timestamp) -> Result<(), ApiError> {
-    let reasons: Vec<_> = decide::forbidden(spec, collection, now).iter().map(sentence).collect();
-    if reasons.is_empty() { Ok(()) } else { Err(ApiError::conflict(reasons.join(" "))) }
+pub fn check_job(
+    spec: &JobSpec,
+    collection: &Collection,
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    let forbidden = decide::forbidden(spec, collection, limits, now);
+    let sentences: Vec<_> = forbidden.iter().map(|one| sentence(one, collection, limits)).collect();
+    if sentences.is_empty() { Ok(()) } else { Err(ApiError::conflict(sentences.join(" "))) }
 }
 
 /// Judges a change of plan, with all jobs of the collection.
-pub fn check_plan_change(from: &Collection, to: &Collection, jobs: &[Job]) -> Result<(), ApiError> {
-    let reasons: Vec<_> = decide::obstacles(from, to, jobs).iter().map(reason).collect();
+pub fn check_plan_change(
+    from: &Collection,
+    to: &Collection,
+    limits: &Limits,
+    jobs: &[Job],
+) -> Result<(), ApiError> {
+    let obstacles = decide::obstacles(from, to, limits, jobs);
+    let reasons: Vec<_> = obstacles.iter().map(|one| reason(one, to.sku, limits)).collect();
     if reasons.is_empty() {
         return Ok(());
     }
-    let message = format!("The job collection '{}' can't change to the Free plan: ", to.key.name);
+    let (collection, plan) = (&to.key.name, plan_name(to.sku));
+    let message = format!("The job collection '{collection}' can't change to the {plan} plan: ");
     Err(ApiError::conflict(message + &reasons.join("; ") + "."))
 }
 
-fn sentence(forbidden: &Forbidden) -> String {
+/// 409: the collection has as many jobs as it may.
+pub fn too_many_jobs(max: u32, collection: &Collection, limits: &Limits) -> ApiError {
+    let mut message = format!(
+        "The job collection has reached its quota of '{max}'. Please remove existing jobs before adding new ones."
+    );
+    if max == limits.of(collection.sku).job_count_max {
+        let hint = hint(collection.sku, Setting::Jobs, limits, |plan| plan.job_count_max > max);
+        message += &format!(" {hint}");
+        if collection.quota.as_ref().and_then(|quota| quota.job_count_max) == Some(max) {
+            message += &format!(" The collection's own quota, maxJobCount, is '{max}' as well.");
+        }
+    }
+    ApiError::conflict(message)
+}
+
+/// 409: the subscription has as many collections of a plan as it may.
+pub fn too_many_collections(max: u32, sku: Sku, limits: &Limits) -> ApiError {
+    let message = match (sku, max) {
+        (Sku::Free, 1) => "The subscription already has a free job collection. Only one free job collection \
+                           can be created per subscription."
+            .to_owned(),
+        _ => {
+            let plan = plan_name(sku);
+            format!("The subscription has reached its quota of '{max}' job collections of the plan '{plan}'.")
+        }
+    };
+    let hint = hint(sku, Setting::Collections, limits, |plan| plan.collection_count_max > max);
+    ApiError::conflict(format!("{message} {hint}"))
+}
+
+fn sentence(forbidden: &Forbidden, collection: &Collection, limits: &Limits) -> String {
+    let sku = collection.sku;
     match forbidden {
         Forbidden::Authentication => {
-            "HTTP outbound authentication is not available on the Free plan.".to_owned()
+            let hint = hint(sku, Setting::Authentication, limits, |plan| plan.authentication);
+            format!("HTTP outbound authentication is not available on the {} plan. {hint}", plan_name(sku))
         }
-        Forbidden::Recurrence { pace: given, limit } => {
-            let mut shown = pace(given.interval);
-            if let Some(distance) = given.distance {
-                shown += &format!(" with {distance:#} between two occurrences");
+        Forbidden::Recurrence { pace, limit } => {
+            let message = format!(
+                "The provided recurrence {} exceeds the permissible limit of the job collection ({}).",
+                shown_pace(*pace),
+                shown(*limit)
+            );
+            if *limit != limits.of(sku).recurrence_max {
+                return message;
             }
-            format!(
-                "The provided recurrence {shown} exceeds the permissible limit of the job collection ({}).",
-                pace(*limit)
-            )
+            let hint = hint(sku, Setting::Recurrence, limits, |plan| pace.within(plan.recurrence_max));
+            format!("{message} {hint}")
         }
     }
 }
 
-fn reason(obstacle: &Obstacle<'_>) -> String {
-    match obstacle {
-        Obstacle::JobCount { count, max } => format!("it has {count} jobs, where the Free plan allows {max}"),
-        Obstacle::Recurrence(job) => format!("the job '{}' recurs faster than every hour", job.key.name),
-        Obstacle::Authentication(job) => {
-            format!("the job '{}' uses HTTP outbound authentication", job.key.name)
+/// A reason and the setting behind it; the larger plan is the one that the collection has.
+fn reason(obstacle: &Obstacle<'_>, sku: Sku, limits: &Limits) -> String {
+    let plan = plan_name(sku);
+    let (reason, setting) = match obstacle {
+        Obstacle::JobCount { count, max } => {
+            (format!("it has {count} jobs, where the {plan} plan allows {max}"), Setting::Jobs)
         }
+        Obstacle::Recurrence(job) => {
+            let limit = shown(limits.of(sku).recurrence_max);
+            (format!("the job '{}' recurs faster than {limit}", job.key.name), Setting::Recurrence)
+        }
+        Obstacle::Authentication(job) => {
+            (format!("the job '{}' uses HTTP outbound authentication", job.key.name), Setting::Authentication)
+        }
+    };
+    format!("{reason} (setting {})", setting.of(sku))
+}
+
+/// What to do about a limit of a plan: the setting, and the smallest plan that will do.
+fn hint(sku: Sku, setting: Setting, limits: &Limits, will_do: impl Fn(&PlanLimits) -> bool) -> String {
+    let name = setting.of(sku);
+    match limits.larger_plan(sku, will_do) {
+        Some(larger) => {
+            let (plan, allowed) = (plan_name(larger), setting.allowed_by(limits.of(larger)));
+            format!("The limit is the setting {name}; the plan {plan} allows {allowed}.")
+        }
+        None => format!("The limit is the setting {name}; no larger plan allows more."),
+    }
+}
+
+/// The name of a plan, as every client knows it.
+pub(crate) fn plan_name(sku: Sku) -> &'static str {
+    sku_name(sku, ApiVersion::V2016_03)
+}
+
+/// A recurrence for people: `minute/1`.
+pub(crate) fn shown(recurrence: MaxRecurrence) -> String {
+    format!("{}/{}", recurrence.frequency, recurrence.interval)
+}
+
+fn shown_pace(pace: Pace) -> String {
+    match pace.distance {
+        None => shown(pace.interval),
+        Some(distance) => format!("{} with {distance:#} between two occurrences", shown(pace.interval)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punctual_model::{CollectionKey, CollectionState, Quota};
+
+    use super::*;
+
+    fn collection(sku: Sku, job_count_max: Option<u32>) -> Collection {
+        Collection {
+            key: CollectionKey::new("s", "g", "jc"),
+            location: "West US".into(),
+            tags: Vec::new(),
+            sku,
+            state: CollectionState::Enabled,
+            quota: job_count_max.map(|max| Quota { job_count_max: Some(max), ..Quota::default() }),
+            created_at: Timestamp::UNIX_EPOCH,
+            revision: 1,
+        }
+    }
+
+    #[test]
+    fn a_full_collection_is_told_the_setting_and_the_larger_plan() {
+        let limits = Limits::default();
+        let full = "The job collection has reached its quota of '50'. Please remove existing jobs before adding \
+                    new ones.";
+        let check = |max, sku, quota, expected: &str| {
+            assert_eq!(too_many_jobs(max, &collection(sku, quota), &limits).message, expected);
+        };
+        let hint = "The limit is the setting plans.standard.jobs; the plan P20Premium allows 1000.";
+        check(50, Sku::Standard, None, &format!("{full} {hint}"));
+        let both = format!("{full} {hint} The collection's own quota, maxJobCount, is '50' as well.");
+        check(50, Sku::Standard, Some(50), &both);
+        // Where the collection's own quota is in the way, no plan helps.
+        check(50, Sku::P20Premium, Some(50), full);
+        let largest = too_many_jobs(1000, &collection(Sku::P20Premium, None), &limits).message;
+        let expected = "The limit is the setting plans.p20premium.jobs; no larger plan allows more.";
+        assert!(largest.ends_with(expected), "{largest}");
+    }
+
+    #[test]
+    fn a_full_subscription_is_told_the_setting_and_the_larger_plan() {
+        let mut limits = Limits::default();
+        let check = |max, sku, limits: &Limits, expected: &str| {
+            assert_eq!(too_many_collections(max, sku, limits).message, expected);
+        };
+        check(
+            1,
+            Sku::Free,
+            &limits,
+            "The subscription already has a free job collection. Only one free job collection can be created \
+             per subscription. The limit is the setting plans.free.collections; the plan Standard allows 100.",
+        );
+        limits.free.collection_count_max = 2;
+        check(
+            2,
+            Sku::Free,
+            &limits,
+            "The subscription has reached its quota of '2' job collections of the plan 'Free'. The limit is \
+             the setting plans.free.collections; the plan Standard allows 100.",
+        );
     }
 }

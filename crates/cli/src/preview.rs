@@ -11,6 +11,7 @@ use std::path::Path;
 use anyhow::Context;
 use jiff::Timestamp;
 use punctual_arm::{Preview, Problem, read_preview};
+use punctual_model::Limits;
 use punctual_recurrence::{Start, Timetable};
 
 use self::runs::Runs;
@@ -45,7 +46,8 @@ pub(crate) fn preview(options: &PreviewOptions) -> anyhow::Result<Exit> {
 /// When a job that is put at `now` runs, or everything that is wrong with it.
 fn timetable(job: &Preview, now: Timestamp) -> Result<Timetable, Vec<Problem>> {
     let start = Start { start_at: job.start_at, put_at: now };
-    let mut problems: Vec<Problem> = start.check().err().into_iter().collect();
+    let mut problems: Vec<Problem> =
+        start.check(Limits::default().start_ahead_months_max).err().into_iter().collect();
     let timetable = match &job.rule {
         None => Some(Timetable::once(start)),
         Some(rule) => match rule.check() {

@@ -18,7 +18,7 @@ use axum_server::Handle;
 use jiff::Timestamp;
 use punctual_api::ApiState;
 use punctual_arm::Locations;
-use punctual_model::{Clock, Mint};
+use punctual_model::{Clock, Limits, Mint};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
@@ -60,6 +60,7 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
             secure: config.tls.mode != TlsMode::Off,
+            limits: Limits::default(),
         },
     };
     let listener = std::net::TcpListener::bind(listen)

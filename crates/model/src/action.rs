@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{Secret, Sku};
+use crate::{PlanLimits, Secret};
 
 /// How many error actions may follow one another.
 pub const ERROR_ACTION_DEPTH_MAX: usize = 5;
@@ -25,9 +25,9 @@ impl Action {
     }
 
     /// The retries of a step: its own policy, else the main action's, else the default of the plan.
-    pub fn retries(&self, step: u8, sku: Sku) -> Retries {
+    pub fn retries(&self, step: u8, plan: &PlanLimits) -> Retries {
         let own = self.step(step).and_then(|action| action.retry.as_ref());
-        own.or(self.retry.as_ref()).map_or_else(|| Retries::default_of(sku), |policy| policy.retries(sku))
+        own.or(self.retry.as_ref()).map_or_else(|| plan.default_retries(), |policy| policy.retries(plan))
     }
 
     /// This action and the error actions behind it.
@@ -195,8 +195,8 @@ pub struct RetryPolicy {
 
 impl RetryPolicy {
     /// What it comes to, with what it leaves out filled in.
-    pub fn retries(&self, sku: Sku) -> Retries {
-        let default = Retries::default_of(sku);
+    pub fn retries(&self, plan: &PlanLimits) -> Retries {
+        let default = plan.default_retries();
         if !self.fixed {
             return Retries { interval: default.interval, count: 0 };
         }
@@ -214,12 +214,4 @@ pub struct Retries {
     pub interval: SignedDuration,
     /// How many further attempts.
     pub count: u32,
-}
-
-impl Retries {
-    /// What holds where no policy was given: 4 retries after 30 seconds each, on the free plan an hour.
-    pub fn default_of(sku: Sku) -> Self {
-        let seconds = sku.retry_interval_seconds_min().max(30);
-        Self { interval: SignedDuration::from_secs(seconds), count: 4 }
-    }
 }

@@ -1,9 +1,9 @@
-//! A job collection, its plan and its limits.
+//! A job collection.
 
 use jiff::Timestamp;
 use punctual_recurrence::Frequency;
 
-use crate::CollectionKey;
+use crate::{CollectionKey, Limits, Sku};
 
 /// A set of jobs that share a region, a plan and a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,16 +27,18 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// How many jobs it may hold.
-    pub fn job_count_max(&self) -> u32 {
+    /// How many jobs it may hold: what its quota says, within the plan.
+    pub fn job_count_max(&self, limits: &Limits) -> u32 {
+        let max = limits.of(self.sku).job_count_max;
         let asked = self.quota.as_ref().and_then(|quota| quota.job_count_max);
-        asked.unwrap_or(self.sku.job_count_max()).min(self.sku.job_count_max())
+        asked.unwrap_or(max).min(max)
     }
 
-    /// The shortest time between two occurrences of a job that it allows.
-    pub fn recurrence_max(&self) -> MaxRecurrence {
+    /// The fastest recurrence of a job that it allows: what its quota says, within the plan.
+    pub fn recurrence_max(&self, limits: &Limits) -> MaxRecurrence {
+        let max = limits.of(self.sku).recurrence_max;
         let asked = self.quota.as_ref().and_then(|quota| quota.recurrence_max);
-        asked.unwrap_or(self.sku.recurrence_max())
+        asked.filter(|asked| asked.seconds() > max.seconds()).unwrap_or(max)
     }
 
     /// Whether its jobs fire.
@@ -89,66 +91,5 @@ impl MaxRecurrence {
             Frequency::Year => 365 * 86_400,
         };
         unit * i64::from(self.interval)
-    }
-}
-
-/// The plan of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sku {
-    /// One a subscription, five jobs, hourly at best, no outgoing authentication.
-    Free,
-    /// Fifty jobs, every minute at best.
-    Standard,
-    /// The premium plan of the older api-versions; limits as P10.
-    Premium,
-    /// Fifty jobs, many collections.
-    P10Premium,
-    /// A thousand jobs.
-    P20Premium,
-}
-
-impl Sku {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Free, Self::Standard, Self::Premium, Self::P10Premium, Self::P20Premium];
-
-    /// How many jobs a collection may hold.
-    pub fn job_count_max(self) -> u32 {
-        match self {
-            Self::Free => 5,
-            Self::Standard | Self::Premium | Self::P10Premium => 50,
-            Self::P20Premium => 1000,
-        }
-    }
-
-    /// The fastest recurrence.
-    pub fn recurrence_max(self) -> MaxRecurrence {
-        let frequency = match self {
-            Self::Free => Frequency::Hour,
-            Self::Standard | Self::Premium | Self::P10Premium | Self::P20Premium => Frequency::Minute,
-        };
-        MaxRecurrence { frequency, interval: 1 }
-    }
-
-    /// How many collections of this plan a subscription may have.
-    pub fn collection_count_max(self) -> u32 {
-        match self {
-            Self::Free => 1,
-            Self::Standard => 100,
-            Self::Premium | Self::P10Premium | Self::P20Premium => 10_000,
-        }
-    }
-
-    /// The shortest pause before a retry, in seconds.
-    pub fn retry_interval_seconds_min(self) -> i64 {
-        match self {
-            Self::Free => 3_600,
-            Self::Standard | Self::Premium | Self::P10Premium | Self::P20Premium => 15,
-        }
-    }
-
-    /// Whether HTTP actions may authenticate themselves.
-    pub fn allows_authentication(self) -> bool {
-        self != Self::Free
     }
 }

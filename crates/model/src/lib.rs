@@ -18,6 +18,7 @@ pub mod inspect;
 mod job;
 mod key;
 pub mod ledger;
+mod plan;
 mod secret;
 mod uri;
 
@@ -27,10 +28,11 @@ pub use action::{
 };
 pub use chain::Chain;
 pub use clock::{Clock, Mint, Wait, guid};
-pub use collection::{Collection, CollectionState, MaxRecurrence, Quota, Sku};
+pub use collection::{Collection, CollectionState, MaxRecurrence, Quota};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use history::{Record, RecordStatus, Skip, SkipReason};
 pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
+pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};
 pub use secret::Secret;
 pub use uri::usual_authority;

@@ -235,27 +235,25 @@ fn capitalized(frequency: Frequency) -> &'static str {
     }
 }
 
-/// The farthest that a start may lie ahead: 18 months.
-const START_AHEAD_MONTHS_MAX: i32 = 18;
-
 impl Start {
-    /// Judges the start: it may lie at most 18 months ahead.
+    /// Judges the start: it may lie at most so many months ahead.
     ///
     /// ```
     /// # use punctual_recurrence::Start;
     /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
-    /// assert!(Start { start_at: Some("2028-05-15T12:00:00Z".parse().unwrap()), put_at }.check().is_ok());
-    /// assert!(Start { start_at: Some("2028-05-15T12:00:01Z".parse().unwrap()), put_at }.check().is_err());
+    /// let start = Start { start_at: Some("2028-05-15T12:00:00Z".parse().unwrap()), put_at };
+    /// assert!(start.check(18).is_ok());
+    /// assert!(start.check(17).is_err());
     /// ```
-    pub fn check(self) -> Result<(), Problem> {
+    pub fn check(self, ahead_months_max: u32) -> Result<(), Problem> {
         let Some(start_at) = self.start_at else { return Ok(()) };
-        let limit = self
-            .put_at
-            .to_zoned(jiff::tz::TimeZone::UTC)
-            .checked_add(jiff::Span::new().months(START_AHEAD_MONTHS_MAX))
+        // Whatever is farther than the calendar reaches is no limit.
+        let limit = jiff::Span::new()
+            .try_months(ahead_months_max)
+            .and_then(|months| self.put_at.to_zoned(jiff::tz::TimeZone::UTC).checked_add(months))
             .map_or(Timestamp::MAX, |limit| limit.timestamp());
         if start_at > limit {
-            let message = format!("must be at most {START_AHEAD_MONTHS_MAX} months ahead, not {start_at}");
+            let message = format!("must be at most {ahead_months_max} months ahead, not {start_at}");
             return Err(Problem::new("startTime", message));
         }
         Ok(())

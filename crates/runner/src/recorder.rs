@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Chain, Job, Skip, Sku, decide};
+use punctual_model::{Chain, Job, Limits, Skip, Sku, decide};
 use punctual_store::{Settled, Settlement, Trouble};
 use tokio::sync::mpsc::Receiver;
 
@@ -113,7 +113,7 @@ pub(crate) async fn settle(parts: &Parts, batch: Vec<Fired>) -> Result<(), (Trou
     while !open.is_empty() {
         let mut settlements = Vec::with_capacity(open.len());
         open.retain(|(fired, edited)| {
-            let decided = settlement_safely(fired, edited.as_ref());
+            let decided = settlement_safely(fired, edited.as_ref(), &parts.settings.limits);
             let is_some = decided.is_some();
             settlements.extend(decided);
             is_some
@@ -144,19 +144,19 @@ pub(crate) async fn settle(parts: &Parts, batch: Vec<Fired>) -> Result<(), (Trou
 
 /// A panic is a bug, reported when it happens; it must cost its job and not all others. The job stays in
 /// flight, which the inspector reports, and is fired again after a restart.
-fn settlement_safely(fired: &Fired, edited: Option<&(Job, Sku)>) -> Option<Settlement> {
-    let decided = catch_unwind(AssertUnwindSafe(|| settlement(fired, edited))).ok();
+fn settlement_safely(fired: &Fired, edited: Option<&(Job, Sku)>, limits: &Limits) -> Option<Settlement> {
+    let decided = catch_unwind(AssertUnwindSafe(|| settlement(fired, edited, limits))).ok();
     if decided.is_none() {
         tracing::error!(job = %fired.attempt.claimed.key.name, "an internal error kept an attempt from being settled");
     }
     decided
 }
 
-fn settlement(fired: &Fired, edited: Option<&(Job, Sku)>) -> Settlement {
+fn settlement(fired: &Fired, edited: Option<&(Job, Sku)>, limits: &Limits) -> Settlement {
     let (current, sku) = match edited {
         None => (&fired.attempt.claimed, fired.sku),
         Some((job, sku)) => (job, *sku),
     };
-    let verdict = decide::settle(&fired.attempt, current, sku);
+    let verdict = decide::settle(&fired.attempt, current, limits.of(sku));
     Settlement { fence: fired.fence, job: verdict.job, records: verdict.records, skips: verdict.skips }
 }

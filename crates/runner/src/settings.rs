@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use punctual_model::Limits;
 
 /// How the runner works.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Settings {
     pub retention: SignedDuration,
     /// How many records of a job are kept; all within the retention if 0.
     pub records_per_job_max: u32,
+    /// What plans allow: how often is tried again where no retry policy was given depends on it.
+    pub limits: Limits,
 }
 
 impl Default for Settings {
@@ -30,6 +33,7 @@ impl Default for Settings {
             grace: Duration::from_secs(10),
             retention: SignedDuration::from_hours(60 * 24),
             records_per_job_max: 0,
+            limits: Limits::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use punctual_model::decide::{self, Placement};
-use punctual_model::{Collection, CollectionKey, CollectionState, Job, JobKey, JobSpec, Quota, Skip};
+use punctual_model::{Collection, CollectionKey, CollectionState, Job, JobKey, JobSpec, Limits, Quota, Skip};
 use punctual_store::{CollectionWrite, JobWrite, JobsAsk, Refusal, Store, Trouble, WriteError};
 
 use crate::ledger::{Book, Intent};
@@ -157,7 +157,7 @@ impl Caller<'_> {
             job,
             collection_revision: collection.revision,
             skips,
-            job_count_max: collection.job_count_max(),
+            job_count_max: collection.job_count_max(&Limits::default()),
         };
         self.store.put_job(write).await?;
         Ok(())

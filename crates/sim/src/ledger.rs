@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Collection, CollectionKey, JobId, JobKey, JobSpec, Skip, Sku};
+use punctual_model::{Cause, Collection, CollectionKey, JobId, JobKey, JobSpec, Limits, Skip, Sku};
 
 pub(crate) use self::account::Account;
 use self::hold::Hold;
@@ -227,7 +227,8 @@ impl Ledger {
             return;
         };
         let on = collection.enabled();
-        let shelf = Shelf { on, sku: collection.sku, job_count_max: collection.job_count_max() };
+        let shelf =
+            Shelf { on, sku: collection.sku, job_count_max: collection.job_count_max(&Limits::default()) };
         let before = self.shelves.insert(collection.key.clone(), shelf);
         if before.is_none_or(|before| before.on == on) {
             return;

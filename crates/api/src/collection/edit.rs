@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use punctual_arm::{ApiError, quota};
-use punctual_model::{Collection, CollectionKey, Job, decide};
+use punctual_model::{Collection, CollectionKey, Job, Limits, decide};
 use punctual_store::{CollectionDecision, CollectionWrite, JobsAsk, Refusal, WriteError};
 
 use super::read;
@@ -41,8 +41,9 @@ pub(super) async fn edit(
         };
         let concerned = concerns_jobs(existing.as_ref(), &to);
         let jobs = if concerned { all_jobs(state, key).await? } else { Vec::new() };
-        let write = write(existing.as_ref(), to, &jobs, now)?;
-        match state.store.put_collection(write).await.map_err(|error| missed(error, key)) {
+        let limits = &state.settings.limits;
+        let write = write(existing.as_ref(), to, &jobs, limits, now)?;
+        match state.store.put_collection(write).await.map_err(|error| missed(error, key, limits)) {
             Err(Missed::Stale) if concerned => Ok(None),
             written => written.map(Some),
         }
@@ -55,13 +56,13 @@ pub(super) async fn edit(
 
 /// Has the store decide inside its transaction.
 async fn edit_inside(state: &ApiState, key: &CollectionKey, wish: impl Wish) -> Result<Collection, ApiError> {
-    let clock = state.clock.clone();
+    let (clock, limits) = (state.clock.clone(), state.settings.limits);
     let declined = Arc::new(Mutex::new(None));
     let noted = Arc::clone(&declined);
     let decide: CollectionDecision = Box::new(move |existing, jobs| {
         let now = clock.now();
-        let decided =
-            wish(existing, now).and_then(|to| to.map(|to| write(existing, to, jobs, now)).transpose());
+        let decided = wish(existing, now)
+            .and_then(|to| to.map(|to| write(existing, to, jobs, &limits, now)).transpose());
         let (write, why) = match decided {
             Ok(Some(write)) => (Some(write), None),
             Ok(None) => (None, existing.cloned().map(Ok)),
@@ -76,7 +77,7 @@ async fn edit_inside(state: &ApiState, key: &CollectionKey, wish: impl Wish) -> 
             let why = declined.lock().unwrap_or_else(PoisonError::into_inner).take();
             why.unwrap_or_else(|| Err(ApiError::collection_not_found(key)))
         }
-        Err(error) => Err(match missed(error, key) {
+        Err(error) => Err(match missed(error, key, &limits) {
             Missed::Refused(error) => error,
             // Nobody can write in between; a store that says so has a mistake in it.
             Missed::Stale => ApiError::write_contention(),
@@ -101,10 +102,11 @@ fn write(
     from: Option<&Collection>,
     to: Collection,
     jobs: &[Job],
+    limits: &Limits,
     now: Timestamp,
 ) -> Result<CollectionWrite, ApiError> {
     let mut write = CollectionWrite {
-        collection_count_max: to.sku.collection_count_max(),
+        collection_count_max: limits.of(to.sku).collection_count_max,
         collection: to,
         jobs: Vec::new(),
         skips: Vec::new(),
@@ -113,7 +115,7 @@ fn write(
     let Some(from) = from.filter(|from| concerns_jobs(Some(from), &write.collection)) else {
         return Ok(write);
     };
-    quota::check_plan_change(from, &write.collection, jobs)?;
+    quota::check_plan_change(from, &write.collection, limits, jobs)?;
     write.job_count_seen = u32::try_from(jobs.len()).ok();
     if from.enabled() != write.collection.enabled() {
         (write.jobs, write.skips) = decide::switch(jobs, write.collection.enabled(), now);

@@ -6,7 +6,7 @@ use punctual_model::CollectionKey;
 use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
-use crate::state::ApiState;
+use crate::state::{ApiState, Settings};
 
 pub(crate) async fn patch(
     state: &ApiState,
@@ -16,10 +16,10 @@ pub(crate) async fn patch(
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
     let body = body.read().await?;
-    let (locations, name) = (state.settings.locations.clone(), key.clone());
+    let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
     let written = edit(state, key, move |existing, now| {
         let existing = existing.ok_or_else(|| ApiError::collection_not_found(&name))?;
-        let context = CollectionContext { version, locations: &locations, now };
+        let context = CollectionContext { version, locations: &locations, limits, now };
         collection::read_patch(&body, existing, &context).map(Some)
     });
     Answer::ok(&collection::answer(&written.await?, version))

@@ -6,7 +6,7 @@ use punctual_model::CollectionKey;
 use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
-use crate::state::ApiState;
+use crate::state::{ApiState, Settings};
 
 pub(crate) async fn put(
     state: &ApiState,
@@ -17,9 +17,9 @@ pub(crate) async fn put(
     let version = call.version()?;
     id::check_collection(key)?;
     let body = body.read().await?;
-    let (locations, name) = (state.settings.locations.clone(), key.clone());
+    let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
     let written = edit(state, key, move |existing, now| {
-        let context = CollectionContext { version, locations: &locations, now };
+        let context = CollectionContext { version, locations: &locations, limits, now };
         collection::read_put(&body, &name, existing, &context).map(Some)
     });
     Answer::created(&collection::answer(&written.await?, version))

@@ -24,11 +24,11 @@ pub(crate) async fn patch(
         if existing.state.is_final() {
             return Err(ApiError::job_is_final(key, existing.state).into());
         }
-        let now = state.now();
-        let context = JobContext { version, sku: collection.sku, now };
+        let (limits, now) = (&state.settings.limits, state.now());
+        let context = JobContext { version, sku: collection.sku, limits: *limits, now };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.spec.clone());
         let spec = reading::read(&body, move || job::read_patch(&bytes, &name, &old, &context)).await?;
-        quota::check_job(&spec, &collection, now)?;
+        quota::check_job(&spec, &collection, limits, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let job = decide::edit(spec, &existing, placement);
         let skips = decide::passed_over(&existing, &job, now);

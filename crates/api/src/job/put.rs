@@ -25,12 +25,12 @@ pub(crate) async fn put(
         if let Some(job) = existing.as_ref().filter(|job| job.state.is_final()) {
             return Err(ApiError::job_is_final(key, job.state).into());
         }
-        let now = state.now();
-        let context = JobContext { version, sku: collection.sku, now };
+        let (limits, now) = (&state.settings.limits, state.now());
+        let context = JobContext { version, sku: collection.sku, limits: *limits, now };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.as_ref().map(|job| job.spec.clone()));
         let spec =
             reading::read(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context)).await?;
-        quota::check_job(&spec, &collection, now)?;
+        quota::check_job(&spec, &collection, limits, now)?;
         let placement = Placement { now, collection_enabled: collection.enabled() };
         let job = decide::place(spec, key, existing.as_ref(), placement);
         let skips =

@@ -75,7 +75,9 @@ async fn free_jobs_do_not_authenticate() {
     let basic = json!({"type": "Basic", "username": "u", "password": "p"});
     let action = http(json!({"authentication": basic}));
     let message = world.put_job("one", json!({"action": action})).await.refused(409, "Conflict");
-    assert_eq!(message, "HTTP outbound authentication is not available on the Free plan.");
+    let expected = "HTTP outbound authentication is not available on the Free plan. The limit is the setting \
+                    plans.free.authentication; the plan Standard allows it.";
+    assert_eq!(message, expected);
     let mut hidden = http(json!({}));
     hidden["errorAction"] = action;
     world.put_job("one", json!({"action": hidden})).await.refused(409, "Conflict");

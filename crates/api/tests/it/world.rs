@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_api::{ApiState, Settings};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report};
-use punctual_model::{Clock, Mint, Outcome, OutcomeKind};
+use punctual_model::{Clock, Limits, Mint, Outcome, OutcomeKind};
 use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -133,7 +133,7 @@ impl World {
             let (started_at, ended_at) = (now, now + SignedDuration::from_millis(5));
             let attempt =
                 Attempt { claimed: claim.job.clone(), started_at, ended_at, outcome, skips: Vec::new() };
-            let verdict = decide::settle(&attempt, &claim.job, claim.sku);
+            let verdict = decide::settle(&attempt, &claim.job, Limits::default().of(claim.sku));
             let settlement = Settlement {
                 fence: claim.fence,
                 job: verdict.job,

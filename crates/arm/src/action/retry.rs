@@ -2,9 +2,10 @@
 
 use crate::json::{Json, Members};
 use jiff::SignedDuration;
-use punctual_model::{RetryPolicy, Sku};
+use punctual_model::{PlanLimits, RetryPolicy, Sku};
 
 use crate::Dialect;
+use crate::quota::{Setting, plan_name};
 use crate::reader::{Object, Problems};
 use crate::time;
 
@@ -14,10 +15,14 @@ const COUNT_MAX: i64 = 20;
 
 /// Reads the `retryPolicy` of an action; where it has none, the one that published templates put into
 /// its `request` by mistake.
-pub(super) fn read(action: &Object<'_>, sku: Sku, problems: &mut Problems) -> Option<RetryPolicy> {
+pub(super) fn read(
+    action: &Object<'_>,
+    plan: (Sku, PlanLimits),
+    problems: &mut Problems,
+) -> Option<RetryPolicy> {
     if let Some(value) = action.get("retryPolicy") {
         let policy = Object::of(value, action.at("retryPolicy"), problems)?;
-        return Some(read_policy(&policy, sku, problems));
+        return Some(read_policy(&policy, plan, problems));
     }
     if action.nulled("retryPolicy") {
         return None;
@@ -26,19 +31,20 @@ pub(super) fn read(action: &Object<'_>, sku: Sku, problems: &mut Problems) -> Op
     // A request that is no object was already found at fault.
     let request = Object::of(action.get("request")?, path, &mut Problems::default())?;
     let policy = Object::of(request.get("retryPolicy")?, request.at("retryPolicy"), problems)?;
-    Some(read_policy(&policy, sku, problems))
+    Some(read_policy(&policy, plan, problems))
 }
 
-fn read_policy(policy: &Object<'_>, sku: Sku, problems: &mut Problems) -> RetryPolicy {
+fn read_policy(policy: &Object<'_>, plan: (Sku, PlanLimits), problems: &mut Problems) -> RetryPolicy {
     let fixed = policy.name_of("retryType", &[("Fixed", true), ("None", false)], problems);
     let interval = policy.span("retryInterval", problems);
-    let min = SignedDuration::from_secs(sku.retry_interval_seconds_min());
+    let (sku, PlanLimits { retry_interval_min: min, .. }) = plan;
     if let Some(interval) = interval.filter(|interval| !(min..=INTERVAL_MAX).contains(interval)) {
-        let plan = if sku == Sku::Free { " on the Free plan" } else { "" };
         let message = format!(
-            "must be from {} to {}{plan}, not {}",
+            "must be from {} to {} on the {} plan (setting {}), not {}",
             time::time_span(min),
             time::time_span(INTERVAL_MAX),
+            plan_name(sku),
+            Setting::RetryInterval.of(sku),
             time::time_span(interval)
         );
         policy.note("retryInterval", message, problems);

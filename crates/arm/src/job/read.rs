@@ -1,7 +1,7 @@
 //! Reading a PUT or a PATCH of a job.
 
 use jiff::Timestamp;
-use punctual_model::{Action, JobKey, JobSpec, Sku};
+use punctual_model::{Action, JobKey, JobSpec, Limits, Sku};
 use punctual_recurrence::{Rule, Start};
 
 use super::render_spec;
@@ -9,7 +9,7 @@ use crate::action::{self, Reading};
 use crate::json::{Json, Members};
 use crate::merge::{merge, move_misplaced_retry};
 use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
-use crate::{ApiError, ApiVersion, Dialect, id, recurrence};
+use crate::{ApiError, ApiVersion, Dialect, id, quota, recurrence};
 
 /// The largest definition, as compact JSON with its secrets.
 pub(crate) const JOB_BYTES_MAX: usize = 16 * 1024;
@@ -21,6 +21,8 @@ pub struct JobContext {
     pub version: ApiVersion,
     /// The plan of the job's collection.
     pub sku: Sku,
+    /// What the server allows.
+    pub limits: Limits,
     /// The time of the request.
     pub now: Timestamp,
 }
@@ -132,14 +134,17 @@ fn read_properties(
     problems: &mut Problems,
 ) -> Option<JobSpec> {
     let start_at = properties.instant("startTime", problems);
-    if let Err(problem) = (Start { start_at, put_at: context.now }).check() {
+    let start = Start { start_at, put_at: context.now };
+    if let Err(mut problem) = start.check(context.limits.start_ahead_months_max) {
+        problem.message += &format!(" (setting {})", quota::START_SETTING);
         problems.add_below(properties.path(), vec![problem]);
     }
     if properties.get("action").is_none() {
         properties.note("action", "is required", problems);
     }
     let action = properties.get("action").and_then(|value| {
-        let reading = Reading { sku: context.sku, kept: kept.secrets, opened: kept.opened };
+        let plan = (context.sku, *context.limits.of(context.sku));
+        let reading = Reading { plan, kept: kept.secrets, opened: kept.opened };
         action::read(value, properties.at("action"), reading, problems)
     });
     let recurrence: Option<Rule> = properties.get("recurrence").and_then(|value| {

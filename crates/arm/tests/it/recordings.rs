@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use punctual_arm::{ApiVersion, CollectionContext, Dialect, JobContext, Locations, Query, collection, job};
-use punctual_model::{Collection, CollectionKey, Job, JobKey, JobState};
+use punctual_model::{Collection, CollectionKey, Job, JobKey, JobState, Limits};
 use serde_json::Value;
 
 use crate::world::a_job;
@@ -62,7 +62,8 @@ impl World {
             [_, subscription, _, group, _, _, _, name] => {
                 let key = CollectionKey::new(subscription, group, name);
                 let locations = Locations::default();
-                let context = CollectionContext { version, locations: &locations, now };
+                let context =
+                    CollectionContext { version, locations: &locations, limits: Limits::default(), now };
                 let old = self.collections.get(&key);
                 let new = match (method, old) {
                     ("PATCH", Some(old)) => collection::read_patch(body.as_bytes(), old, &context),
@@ -76,7 +77,7 @@ impl World {
             [_, subscription, _, group, _, _, _, collection, _, name] => {
                 let key = CollectionKey::new(subscription, group, collection).job(name);
                 let sku = self.collections[&key.collection].sku;
-                let context = JobContext { version, sku, now };
+                let context = JobContext { version, sku, limits: Limits::default(), now };
                 let old = self.jobs.get(&key).map(|job| &*job.spec);
                 let spec = match (method, old) {
                     ("PATCH", Some(old)) => job::read_patch(body.as_bytes(), &key, old, &context),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use punctual_arm::{ApiError, ApiVersion, CollectionContext, Dialect, JobContext, Locations, job};
-use punctual_model::{CollectionKey, Counters, Job, JobId, JobKey, JobSpec, JobState, Progress, Sku};
+use punctual_model::{CollectionKey, Counters, Job, JobId, JobKey, JobSpec, JobState, Limits, Progress, Sku};
 use serde_json::{Value, json};
 
 pub(crate) const VERSION: ApiVersion = ApiVersion::V2016_03;
@@ -20,11 +20,11 @@ pub(crate) fn job_key() -> JobKey {
 }
 
 pub(crate) fn context(version: ApiVersion) -> JobContext {
-    JobContext { version, sku: Sku::Standard, now: now() }
+    JobContext { version, sku: Sku::Standard, limits: Limits::default(), now: now() }
 }
 
 pub(crate) fn collection_context(version: ApiVersion, locations: &Locations) -> CollectionContext<'_> {
-    CollectionContext { version, locations, now: now() }
+    CollectionContext { version, locations, limits: Limits::default(), now: now() }
 }
 
 /// Reads a PUT of a job that does not exist yet.

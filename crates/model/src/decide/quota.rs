@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Rule, Start};
 
-use crate::{ActionKind, Collection, Job, JobSpec, MaxRecurrence, Sku};
+use crate::{ActionKind, Collection, Job, JobSpec, Limits, MaxRecurrence, PlanLimits, Sku};
 
 /// How many occurrences are looked at to find the closest two. At the hour or more that a limit asks
 /// for, this spans at least twelve weeks, which holds every pattern of days and weeks.
@@ -38,6 +38,14 @@ pub struct Pace {
     pub distance: Option<SignedDuration>,
 }
 
+impl Pace {
+    /// Whether a limit allows it.
+    pub fn within(self, limit: MaxRecurrence) -> bool {
+        let seconds = self.distance.map_or(self.interval.seconds(), |distance| distance.as_secs());
+        seconds >= limit.seconds()
+    }
+}
+
 /// What stands in the way of a change of plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle<'a> {
@@ -55,31 +63,36 @@ pub enum Obstacle<'a> {
 }
 
 /// Everything that a collection forbids about a job put at `now`.
-pub fn forbidden(spec: &JobSpec, collection: &Collection, now: Timestamp) -> Vec<Forbidden> {
+pub fn forbidden(spec: &JobSpec, collection: &Collection, limits: &Limits, now: Timestamp) -> Vec<Forbidden> {
     let mut found = Vec::new();
-    if !collection.sku.allows_authentication() && authenticates(spec) {
+    if !limits.of(collection.sku).authentication && authenticates(spec) {
         found.push(Forbidden::Authentication);
     }
-    let limit = collection.recurrence_max();
+    let limit = collection.recurrence_max(limits);
     found.extend(too_fast(spec, limit, now).map(|pace| Forbidden::Recurrence { pace, limit }));
     found
 }
 
 /// Everything that stands in the way of a change of plan from anything to Free, given all jobs of the
 /// collection; of each kind the first job. Other changes are always allowed: they bind new jobs only.
-pub fn obstacles<'a>(from: &Collection, to: &Collection, jobs: &'a [Job]) -> Vec<Obstacle<'a>> {
+pub fn obstacles<'a>(
+    from: &Collection,
+    to: &Collection,
+    limits: &Limits,
+    jobs: &'a [Job],
+) -> Vec<Obstacle<'a>> {
     if to.sku != Sku::Free || from.sku == Sku::Free {
         return Vec::new();
     }
+    let PlanLimits { job_count_max: max, recurrence_max, authentication, .. } = *limits.of(to.sku);
     let mut found = Vec::new();
-    let max = to.sku.job_count_max();
     if jobs.len() > usize::try_from(max).unwrap_or(usize::MAX) {
         found.push(Obstacle::JobCount { count: jobs.len(), max });
     }
-    let limit = to.sku.recurrence_max();
-    let too_fast = jobs.iter().find(|job| too_fast(&job.spec, limit, job.put_at).is_some());
+    let too_fast = jobs.iter().find(|job| too_fast(&job.spec, recurrence_max, job.put_at).is_some());
     found.extend(too_fast.map(Obstacle::Recurrence));
-    found.extend(jobs.iter().find(|job| authenticates(&job.spec)).map(Obstacle::Authentication));
+    let authenticates = jobs.iter().find(|job| !authentication && authenticates(&job.spec));
+    found.extend(authenticates.map(Obstacle::Authentication));
     found
 }
 

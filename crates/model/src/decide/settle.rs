@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::next::{Next, advance, end};
-use crate::{Cause, Entry, Job, JobState, Outcome, Record, RecordStatus, Skip, Sku};
+use crate::{Cause, Entry, Job, JobState, Outcome, PlanLimits, Record, RecordStatus, Skip};
 
 /// An attempt that has ended.
 #[derive(Clone, Debug)]
@@ -32,8 +32,8 @@ pub struct Verdict {
 }
 
 /// Decides on the job as it is now, which may have been edited since the attempt began: that changes
-/// what comes next and never loses the record.
-pub fn settle(attempt: &Attempt, current: &Job, sku: Sku) -> Verdict {
+/// what comes next and never loses the record. `plan` is that of its collection.
+pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> Verdict {
     let claimed = &attempt.claimed;
     let entry = claimed.progress.entry.expect("what was claimed had an entry");
     let same_generation = current.generation == claimed.generation;
@@ -53,7 +53,7 @@ pub fn settle(attempt: &Attempt, current: &Job, sku: Sku) -> Verdict {
         take_up(&mut job, entry, attempt.ended_at)
     } else {
         count(&mut job, attempt, entry);
-        settle_held(&mut job, attempt, Entry { ordinal, ..entry }, sku)
+        settle_held(&mut job, attempt, Entry { ordinal, ..entry }, plan)
     };
     if same_generation && job.state.is_final() {
         job.progress.ended_at = Some(attempt.ended_at);
@@ -73,7 +73,7 @@ fn unaccounted_skips(attempt: &Attempt, current: &Job) -> Vec<Skip> {
 }
 
 /// Nothing was dropped: the next attempt, or what comes next.
-fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Next {
+fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimits) -> Next {
     // A run that was put in front of an entry in flight is not lost.
     let same = |other: &Entry| (other.cause, other.nominal_at) == (entry.cause, entry.nominal_at);
     if let Some(other) = job.progress.entry.filter(|other| is_run(other) && !same(other)) {
@@ -84,7 +84,7 @@ fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Next
         job.state = JobState::Enabled;
         job.progress.ended_at = None;
     }
-    if let Some(next) = next_attempt(job, attempt, entry, sku) {
+    if let Some(next) = next_attempt(job, attempt, entry, plan) {
         job.progress.entry = Some(next);
         return Next::default();
     }
@@ -146,7 +146,7 @@ fn settle_dropped(job: &mut Job, attempt: &Attempt, entry: Entry) {
 }
 
 /// The retry or the error action that follows within the same occurrence, if any.
-fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Option<Entry> {
+fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimits) -> Option<Entry> {
     let scheduled = entry.cause == Cause::Schedule;
     if attempt.outcome.succeeded {
         if entry.step == 0 && scheduled {
@@ -156,7 +156,7 @@ fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, sku: Sku) -> Opt
     }
     // An edit may have removed the error action that was pending.
     job.spec.action.step(entry.step)?;
-    let retries = job.spec.action.retries(entry.step, sku);
+    let retries = job.spec.action.retries(entry.step, plan);
     if entry.attempt < retries.count {
         let due_at = attempt.ended_at.checked_add(retries.interval).unwrap_or(Timestamp::MAX);
         return Some(Entry { attempt: entry.attempt + 1, due_at, ..entry });

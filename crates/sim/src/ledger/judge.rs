@@ -1,7 +1,7 @@
 //! What a read shows, compared with what must be.
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Collection, Job, JobId, JobKey, JobState, Record, RecordStatus, Skip};
+use punctual_model::{Cause, Collection, Job, JobId, JobKey, JobState, Limits, Record, RecordStatus, Skip};
 
 use super::observation::Waiting;
 use super::{Account, Ledger, Shown};
@@ -10,7 +10,7 @@ impl Ledger {
     /// Judges a collection with its jobs as the store shows them.
     pub(crate) fn judge(&mut self, collection: &Collection, jobs: &[Job]) {
         let shelf = self.shelf(&collection.key);
-        let shown = (collection.enabled(), collection.job_count_max());
+        let shown = (collection.enabled(), collection.job_count_max(&Limits::default()));
         if shelf.map(|shelf| (shelf.on, shelf.job_count_max)) != Some(shown) {
             self.problems.push(format!("{}: is {shown:?}, it must be {shelf:?}", collection.key.name));
         }

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Weekday};
 
 use super::world::{at, once};
-use crate::decide::{Forbidden, Obstacle, forbidden, obstacles};
+use crate::decide::{self, Forbidden, Obstacle};
 use crate::{
     ActionKind, Authentication, Collection, CollectionKey, CollectionState, Counters, Job, JobId, JobSpec,
-    JobState, MaxRecurrence, Progress, Quota, Secret, Sku,
+    JobState, Limits, MaxRecurrence, Progress, Quota, Secret, Sku,
 };
 
 /// Ten seconds after a full hour.
@@ -27,6 +27,14 @@ fn collection(sku: Sku, fastest: Option<(Frequency, u32)>) -> Collection {
         created_at: now(),
         revision: 1,
     }
+}
+
+fn forbidden(spec: &JobSpec, collection: &Collection, now: Timestamp) -> Vec<Forbidden> {
+    decide::forbidden(spec, collection, &Limits::default(), now)
+}
+
+fn obstacles<'a>(from: &Collection, to: &Collection, jobs: &'a [Job]) -> Vec<Obstacle<'a>> {
+    decide::obstacles(from, to, &Limits::default(), jobs)
 }
 
 fn recurring(rule: Rule) -> JobSpec {
@@ -133,4 +141,23 @@ fn a_change_to_free_names_everything_in_its_way() {
     ];
     assert_eq!(obstacles(&standard, &free, &jobs), expected);
     assert_eq!(obstacles(&collection(Sku::P20Premium, None), &standard, &jobs), []);
+}
+
+#[test]
+fn limits_that_were_set_are_those_that_hold() {
+    let mut limits = Limits::default();
+    limits.free.authentication = true;
+    limits.free.recurrence_max = MaxRecurrence { frequency: Frequency::Minute, interval: 5 };
+    limits.free.job_count_max = 1;
+    let every = |minutes| recurring(Rule::every(minutes, Frequency::Minute));
+    let free = collection(Sku::Free, None);
+    assert_eq!(decide::forbidden(&authenticated(), &free, &limits, now()), []);
+    assert_eq!(decide::forbidden(&every(5), &free, &limits, now()), []);
+    assert!(!decide::forbidden(&every(4), &free, &limits, now()).is_empty());
+    // A quota that was asked for when the limit was another never reaches beyond the limit.
+    let fast = collection(Sku::Free, Some((Frequency::Minute, 1)));
+    assert!(!decide::forbidden(&every(4), &fast, &limits, now()).is_empty());
+    let many = Quota { job_count_max: Some(7), ..Quota::default() };
+    let many = Collection { quota: Some(many), ..free };
+    assert_eq!((many.job_count_max(&limits), many.job_count_max(&Limits::default())), (1, 5));
 }

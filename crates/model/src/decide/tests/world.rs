@@ -6,8 +6,8 @@ use punctual_recurrence::{Frequency, Rule};
 
 use crate::decide::{self, Attempt, Placement};
 use crate::{
-    Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, JobState, Outcome,
-    OutcomeKind, Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
+    Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, JobState, Limits,
+    Outcome, OutcomeKind, Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
 };
 
 /// An instant, so many seconds after noon of an ordinary day.
@@ -176,7 +176,7 @@ impl World {
         let current = if self.job.revision == claimed.revision { claimed.clone() } else { self.job.clone() };
         let outcome = Outcome { succeeded, kind: OutcomeKind::Word("Test"), message: String::new() };
         let attempt = Attempt { claimed, started_at, ended_at: self.now, outcome, skips };
-        let verdict = decide::settle(&attempt, &current, self.sku);
+        let verdict = decide::settle(&attempt, &current, Limits::default().of(self.sku));
         self.records.extend(verdict.records);
         self.skips.extend(verdict.skips);
         self.job = Job { revision: self.job.revision + 1, ..verdict.job };
