@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::hex;
+use crate::{ClockWatch, hex};
 
 /// Tells the time. The schedule's clock may be virtual; the one for time-outs never is.
 pub trait Clock: Send + Sync {
@@ -17,6 +17,12 @@ pub trait Clock: Send + Sync {
     /// Asks the clock not to go past an instant as long as this is kept. The real one never listens, and none
     /// waits for ever.
     fn wait_at(&self, _: Timestamp) -> Option<Wait> {
+        None
+    }
+
+    /// Who compares it with the time since the machine was started. None where the two have nothing to do with
+    /// each other, as with a virtual clock.
+    fn watch(&self) -> Option<&ClockWatch> {
         None
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each is a pure function from what is to what will be; nobody else decides. The API applies
 //! [`place`], [`edit()`], [`hold`], [`resume`], [`switch`] and [`run`], and writes what they have [`passed_over`]; the
-//! runner applies [`catch_up`] and [`settle()`]. Before a change is applied, [`forbidden`] and [`obstacles`] say
+//! runner applies [`catch_up`] and [`settle()`], and [`repair`] after the clock was set back. Before a change is applied, [`forbidden`] and [`obstacles`] say
 //! what plans and quotas have against it.
 //!
 //! The agenda of a job, as one entry:
@@ -13,9 +13,11 @@
 //!                  └─────────────────────────────────────────────── the next future occurrence, or the end
 //! ```
 
+mod ahead;
 mod edit;
 mod next;
 mod quota;
+mod repair;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -23,4 +25,5 @@ mod tests;
 pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run, switch};
 pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles};
+pub use repair::{AHEAD_ALLOWANCE, Ahead, Marks, Repair, STARTED_MAX, Withdrawal, repair};
 pub use settle::{Attempt, Verdict, settle};

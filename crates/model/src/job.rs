@@ -116,6 +116,18 @@ pub struct Progress {
     pub last_failed: bool,
     /// When the job became completed or faulted; it is purged some time after.
     pub ended_at: Option<Timestamp>,
+    /// Occurrences later than `past_at` that have their outcome already, because they were started while the
+    /// clock was ahead. In order, and apart from one another.
+    pub ahead: Vec<Stretch>,
+}
+
+/// Occurrences of a schedule that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The first of them.
+    pub first_at: Timestamp,
+    /// The last of them; the same if there is one.
+    pub last_at: Timestamp,
 }
 
 /// A line of the agenda: the next thing to do for a job.

@@ -21,6 +21,7 @@ pub mod ledger;
 mod plan;
 mod secret;
 mod uri;
+mod watch;
 
 pub use action::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
@@ -31,8 +32,9 @@ pub use clock::{Clock, Mint, Wait, guid};
 pub use collection::{Collection, CollectionState, MaxRecurrence, Quota};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use history::{Record, RecordStatus, Skip, SkipReason};
-pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress};
+pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress, Stretch};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};
 pub use secret::Secret;
 pub use uri::usual_authority;
+pub use watch::{ClockEvent, ClockNews, ClockReading, ClockWatch};

@@ -30,7 +30,7 @@ pub(crate) async fn fire(claim: Claim, parts: &Parts) -> Fired {
     let newest = catch_unwind(AssertUnwindSafe(|| newest_due(&job, started_at)));
     let in_order = newest.is_ok();
     let (claimed, skips) = match newest.unwrap_or_default() {
-        Some((newest, skip)) => (newest, vec![skip]),
+        Some((newest, skips)) => (newest, skips),
         None => (job, Vec::new()),
     };
     let outcome = match claimed.progress.entry.filter(|_| in_order) {
@@ -73,7 +73,7 @@ fn internal_error() -> Outcome {
 }
 
 /// Where newer occurrences of the job are due as well, the newest is taken.
-fn newest_due(job: &Job, now: Timestamp) -> Option<(Job, Skip)> {
+fn newest_due(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     let late = job.progress.entry.is_some_and(|entry| now.duration_since(entry.nominal_at) > LATE);
     late.then(|| decide::catch_up(job, now)).flatten()
 }

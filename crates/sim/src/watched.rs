@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::decide::Repair;
 use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite, CollectionsAsk, Extent, Fence,
-    Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Resources, Settled, Settlement, Store,
-    StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite,
+    CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Repaired,
+    Resources, Settled, Settlement, Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
+    WriteError,
 };
 use tokio::sync::watch;
 
@@ -151,6 +153,14 @@ impl Agenda for Watched {
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
         self.shared.store().in_flight(jobs).await
+    }
+
+    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
+        self.read(self.shared.store().ahead(ask)).await
+    }
+
+    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
+        self.shared.store().repair(repairs).await
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

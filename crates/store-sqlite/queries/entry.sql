@@ -1,6 +1,7 @@
 -- entry: the primary key
 SELECT
     due_at,
-    target
+    target,
+    revision
 FROM agenda
 WHERE job = ?1

@@ -20,6 +20,7 @@ SELECT
     a.last_failed,
     a.ended_at,
     a.runs,
+    a.ahead,
     a.state,
     a.generation,
     a.put_at,

@@ -8,6 +8,7 @@ mod claim;
 mod collection;
 mod housekeeping;
 mod job;
+mod repair;
 mod settle;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use crate::window::{Due, Window};
 
 pub(crate) use collection::WrittenCollection;
 pub(crate) use job::WrittenJob;
+pub(crate) use repair::WrittenRepair;
 pub(crate) use settle::Decided;
 
 /// How many collections are remembered; above this all are forgotten and read again.

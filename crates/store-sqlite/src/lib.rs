@@ -14,6 +14,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod ahead;
 mod book;
 mod checkpoint;
 mod connection;

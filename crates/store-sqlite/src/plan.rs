@@ -56,6 +56,10 @@ fn hot_queries_use_their_indexes() {
     check(query::prune_history, "SEARCH history USING COVERING INDEX history_by_end (ended_at<?)");
     check(query::prune_skips, "SEARCH skips USING COVERING INDEX skips_by_decision (decided_at<?)");
     check(query::prune_job, "SEARCH history USING COVERING INDEX history_by_start (job=?)");
+    check(query::marks, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid>?)");
+    check(query::started_after, "COVERING INDEX history_by_attempt (job=? AND nominal_at>?)");
+    check(query::tried_at, "history_by_attempt (job=? AND nominal_at=? AND cause=? AND step=?");
+    check(query::withdraw_skips, "SEARCH skips USING INDEX skips_by_job (job=? AND first_at<?)");
     check(query::survey, "SEARCH j USING INTEGER PRIMARY KEY (rowid>?)");
     check(query::survey_orphans, "SEARCH a USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
     check(query::survey_traces, "SEARCH history USING INDEX history_by_start (job=? AND started_at<?)");

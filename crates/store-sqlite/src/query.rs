@@ -53,6 +53,7 @@ mod text {
         job_standing
         jobs
         last_job
+        marks
         prune_history
         prune_job
         prune_skips
@@ -71,17 +72,20 @@ mod text {
         set_trace_count
         settle
         skips
+        started_after
         survey
         survey_collection
         survey_orphans
         survey_traces
         sweep_skips
+        tried_at
         unregister
         unregistered
         update_collection
         update_group
         update_job
         update_standing
+        withdraw_skips
     }
 }
 

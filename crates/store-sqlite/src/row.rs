@@ -67,7 +67,7 @@ impl Last {
     /// Key and region of the collection of a row.
     fn collection(&mut self, row: &Row<'_>) -> Result<(CollectionKey, Arc<str>), Mishap> {
         let (subscription, group) = (text(row, 4)?, text(row, 5)?);
-        let (name, region) = (text(row, 6)?, text(row, 28)?);
+        let (name, region) = (text(row, 6)?, text(row, 29)?);
         if let Some((key, its_region)) = &self.0
             && key.name.as_str() == name
             && key.group.name.as_str() == group
@@ -98,7 +98,7 @@ pub(crate) fn job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRo
         StandingColumns::read(row, 7)?;
     let spec = Arc::new(spec);
     let job = Job { id, key, spec, state, generation, put_at, counters, last_started_at, progress, revision };
-    let sku = Sku::from_number(row.get(29)?).ok_or(Mishap::invalid("the plan of a collection"))?;
+    let sku = Sku::from_number(row.get(30)?).ok_or(Mishap::invalid("the plan of a collection"))?;
     Ok(JobRow { job, region, sku })
 }
 

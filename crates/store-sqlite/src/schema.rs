@@ -10,6 +10,7 @@ const SCHEMA_VERSION: &str = include_str!("../migrations/0000_schema_version.sql
 const MIGRATIONS: &[(&str, &str)] = &[
     ("first", include_str!("../migrations/0001_first.sql")),
     ("pruned", include_str!("../migrations/0002_pruned.sql")),
+    ("ahead", include_str!("../migrations/0003_ahead.sql")),
 ];
 
 /// The version of the schema that this program writes.
@@ -43,7 +44,7 @@ mod tests {
         migrate(&mut conn).unwrap();
         migrate(&mut conn).unwrap();
         let version: i64 = conn.query_row(query::schema_version, [], |row| row.get(0)).unwrap();
-        assert_eq!(version, 2);
+        assert_eq!(version, 3);
     }
 
     #[test]
@@ -74,6 +75,6 @@ mod tests {
         migrate(&mut conn).unwrap();
         conn.execute(query::set_schema_version, params![7, "future"]).unwrap();
         let error = migrate(&mut conn).unwrap_err();
-        assert!(matches!(error, OpenError::Newer { found: 7, known: 2 }), "{error}");
+        assert!(matches!(error, OpenError::Newer { found: 7, known: 3 }), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 //! Made by callers, so that the writer thread only binds numbers.
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress};
+use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress, Stretch};
 use punctual_store::codec::Number;
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::target_of;
@@ -29,6 +29,7 @@ pub(crate) struct Standing {
     last_failed: bool,
     ended_at: Option<i64>,
     runs: Option<Vec<u8>>,
+    ahead: Option<Vec<u8>>,
     state: u8,
     counters: Counters,
     last_started_at: Option<i64>,
@@ -48,6 +49,7 @@ impl Standing {
             drop_count,
             last_failed,
             ended_at,
+            ahead,
         } = &job.progress;
         Self {
             due_at: entry.map(|entry| to_ticks(entry.due_at)),
@@ -64,6 +66,7 @@ impl Standing {
             last_failed: *last_failed,
             ended_at: ended_at.map(to_ticks),
             runs: written_runs(runs, *last_run_at),
+            ahead: written_ahead(ahead),
             state: job.state.number(),
             counters: job.counters,
             last_started_at: job.last_started_at.map(to_ticks),
@@ -73,7 +76,7 @@ impl Standing {
     }
 
     /// The columns in the order of `settle.sql`, from its second parameter on.
-    pub(crate) fn columns(&self) -> [&dyn ToSql; 19] {
+    pub(crate) fn columns(&self) -> [&dyn ToSql; 20] {
         [
             &self.due_at,
             &self.target,
@@ -89,6 +92,7 @@ impl Standing {
             &self.last_failed,
             &self.ended_at,
             &self.runs,
+            &self.ahead,
             &self.state,
             &self.counters.execution,
             &self.counters.failure,
@@ -139,6 +143,7 @@ impl StandingColumns {
         };
         let runs = row.get_ref(first + 12)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
         let (runs, last_run_at) = read_runs(runs.unwrap_or_default())?;
+        let ahead = row.get_ref(first + 13)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
         let progress = Progress {
             entry,
             floor_at: instant(6)?,
@@ -149,20 +154,21 @@ impl StandingColumns {
             ended_at: instant(11)?,
             runs,
             last_run_at,
+            ahead: read_ahead(ahead.unwrap_or_default())?,
         };
         Ok(Self {
             progress,
-            state: JobState::from_number(row.get(first + 13)?)
+            state: JobState::from_number(row.get(first + 14)?)
                 .ok_or(Mishap::invalid("the state of a job"))?,
-            generation: row.get(first + 14)?,
-            put_at: instant(15)?.ok_or(Mishap::invalid("the time of a PUT"))?,
+            generation: row.get(first + 15)?,
+            put_at: instant(16)?.ok_or(Mishap::invalid("the time of a PUT"))?,
             counters: Counters {
-                execution: row.get(first + 16)?,
-                failure: row.get(first + 17)?,
-                faulted: row.get(first + 18)?,
+                execution: row.get(first + 17)?,
+                failure: row.get(first + 18)?,
+                faulted: row.get(first + 19)?,
             },
-            last_started_at: instant(19)?,
-            revision: row.get(first + 20)?,
+            last_started_at: instant(20)?,
+            revision: row.get(first + 21)?,
         })
     }
 }
@@ -199,6 +205,25 @@ fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), Mishap
         }
         bytes => Ok((all(bytes)?, None)),
     }
+}
+
+fn written_ahead(ahead: &[Stretch]) -> Option<Vec<u8>> {
+    let ticks = ahead.iter().flat_map(|stretch| [stretch.first_at, stretch.last_at].map(to_ticks));
+    let bytes: Vec<u8> = ticks.flat_map(i64::to_be_bytes).collect();
+    (!bytes.is_empty()).then_some(bytes)
+}
+
+fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, Mishap> {
+    let (ticks, rest) = bytes.as_chunks::<8>();
+    let (pairs, odd) = ticks.as_chunks::<2>();
+    if !rest.is_empty() || !odd.is_empty() {
+        return Err(Mishap::invalid("what a job started ahead of the clock"));
+    }
+    let read = |[first, last]: &[[u8; 8]; 2]| {
+        let (first_at, last_at) = (instant(i64::from_be_bytes(*first))?, instant(i64::from_be_bytes(*last))?);
+        Ok(Stretch { first_at, last_at })
+    };
+    pairs.iter().map(read).collect()
 }
 
 pub(crate) fn instant(ticks: i64) -> Result<Timestamp, Mishap> {

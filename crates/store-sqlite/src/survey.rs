@@ -26,7 +26,7 @@ pub(crate) fn extent(conn: &Connection) -> Result<Extent, Mishap> {
 }
 
 /// Where the definition of a job is in such a row.
-const DEFINITION: usize = STANDING + 21;
+const DEFINITION: usize = STANDING + 22;
 
 /// A page of jobs, none of which is said to be claimed. Definitions are read only with a vault.
 pub(crate) fn page(
@@ -234,7 +234,7 @@ fn history(
 }
 
 /// What a row that can't be read says of itself; anything else that went wrong is not about that row.
-fn damage(mishap: Mishap) -> Result<String, Mishap> {
+pub(crate) fn damage(mishap: Mishap) -> Result<String, Mishap> {
     match mishap {
         Mishap::Sql(error) if error.sqlite_error_code().is_some() => Err(Mishap::Sql(error)),
         Mishap::Panicked => Err(mishap),

@@ -18,10 +18,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::decide::Repair;
 use punctual_model::{Job, JobId, Record, Skip, Sku};
 use tokio::sync::watch;
 
-use crate::Trouble;
+use crate::{AheadAsk, AheadPage, Repaired, Trouble};
 
 /// Hands out what is due and records what became of it. Each method is one transaction.
 #[async_trait]
@@ -47,6 +48,15 @@ pub trait Agenda: Send + Sync {
 
     /// Jobs of the given ids that are in flight now.
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble>;
+
+    /// Jobs behind one that may have come further than the clock, by id. A page ends at one of its limits, or
+    /// where the jobs that it found have [`STARTED_MAX`](punctual_model::decide::STARTED_MAX) starts in the
+    /// future. A job that can't be read is left out.
+    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble>;
+
+    /// Puts jobs back that have come further than the clock, all in one transaction, and says for each what
+    /// happened, in the same order. Of a job only state, time of the PUT and progress are written, and its skips.
+    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble>;
 
     /// Changes whenever an entry was added or moved. Carries nothing: whoever is woken asks again, and
     /// a lost wake-up costs latency, never correctness.

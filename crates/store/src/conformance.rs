@@ -20,6 +20,7 @@ pub mod concurrency;
 pub mod edits;
 pub mod history;
 pub mod housekeeping;
+pub mod repair;
 pub mod resources;
 pub mod settlement;
 pub mod survey;
@@ -117,6 +118,18 @@ macro_rules! conformance {
             purge_deletes_what_has_ended
             purge_leaves_what_has_an_entry
         }
+        $crate::conformance_cases! { $make, repair:
+            what_was_done_in_the_future_is_found
+            what_is_planned_for_the_future_is_not_found
+            pages_of_jobs_that_are_ahead_have_no_gap
+            a_page_ends_where_its_jobs_have_many_starts
+            a_repair_is_written_with_its_skips
+            a_repaired_job_is_claimed_at_its_new_time_only
+            a_repair_takes_back_a_claim_not_begun
+            what_is_in_flight_is_not_repaired
+            a_repair_of_what_was_written_meanwhile_is_refused
+            each_repair_has_its_own_answer
+        }
         $crate::conformance_cases! { $make, survey:
             every_job_is_told_once_in_pages
             a_page_ends_where_its_records_do
@@ -162,6 +175,7 @@ mod tests {
             include_str!("conformance/edits.rs"),
             include_str!("conformance/history.rs"),
             include_str!("conformance/housekeeping.rs"),
+            include_str!("conformance/repair.rs"),
             include_str!("conformance/resources.rs"),
             include_str!("conformance/settlement.rs"),
             include_str!("conformance/survey.rs"),

@@ -21,6 +21,7 @@ mod error;
 pub mod instant;
 mod key_ring;
 mod memory;
+mod repair;
 mod resources;
 mod survey;
 mod target;
@@ -33,6 +34,7 @@ pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
 pub use memory::MemoryStore;
+pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources,
 };

@@ -5,6 +5,7 @@
 
 mod agenda;
 mod archive;
+mod repair;
 mod resources;
 mod survey;
 

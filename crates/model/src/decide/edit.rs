@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::ahead;
 use super::next::{TICK, due_unstarted, end, next_occurrence, run_entry, timetable};
 use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress, Skip};
 
@@ -50,6 +51,9 @@ pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
     let old = &current.spec;
     let mut job = Job { spec: Arc::new(spec), ..current.clone() };
     let timing_changed = job.spec.start_at != old.start_at || job.spec.recurrence != old.recurrence;
+    if timing_changed {
+        job.progress.ahead = ahead::retimed(&job.progress.ahead, &timetable(current), &timetable(&job));
+    }
     match (old.enabled, job.spec.enabled) {
         (false, false) => job,
         (true, true) if !timing_changed => job,
@@ -123,12 +127,12 @@ pub fn passed_over(from: &Job, to: &Job, now: Timestamp) -> Vec<Skip> {
     if (from.generation, from.progress.past_at) == (to.generation, to.progress.past_at) {
         return Vec::new();
     }
-    due_unstarted(from, now).into_iter().collect()
+    due_unstarted(from, now)
 }
 
 /// What is passed over is behind the job for good.
 fn pass_over(job: &mut Job, current: &Job, now: Timestamp) {
-    let last = due_unstarted(current, now).map(|skip| skip.last_at);
+    let last = due_unstarted(current, now).last().map(|skip| skip.last_at);
     job.progress.past_at = job.progress.past_at.max(last);
 }
 

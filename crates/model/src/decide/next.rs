@@ -1,8 +1,9 @@
 //! What comes next for a job.
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_recurrence::Timetable;
+use punctual_recurrence::{Due, Timetable};
 
+use super::ahead;
 use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
 /// The resolution of time, so that "later than" can be said.
@@ -31,12 +32,13 @@ pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timest
     }
     let behind_past = job.progress.past_at.map(|past_at| past_at + TICK);
     let from = behind_past.into_iter().chain(job.progress.floor_at).max();
-    match (from, &job.spec.recurrence) {
+    let next = match (from, &job.spec.recurrence) {
         (None, _) => timetable.first(),
         (Some(from), Some(_)) => timetable.at_or_after(from),
         // A job that runs once and has not: if its time is past, it is due at once.
         (Some(from), None) => timetable.first().map(|at| at.max(from)),
-    }
+    };
+    ahead::pass(&job.progress.ahead, timetable, next?)
 }
 
 /// When the job runs next by its schedule, for people: never a retry, nothing while it is off, and not what
@@ -68,34 +70,32 @@ fn occurrence_behind(job: &Job, entry: Entry) -> Option<Timestamp> {
 
 /// Before an entry is fired: if later occurrences of its job are due as well, the newest is taken and
 /// the others are skipped as missed. Returns what to fire instead and what to record, or nothing.
-pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Skip)> {
+pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     let entry = job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && !entry.started())?;
-    let due = timetable(job).due_between(entry.nominal_at, now)?;
+    let due = ahead::due(job, &timetable(job), entry.nominal_at, now);
+    let (others, newest) = ahead::split_newest(due)?;
+    let skipped_last = others.last()?.last;
     let mut job = job.clone();
-    // The entry itself is skipped, and all that are due but the newest.
-    let skipped_last = due.before_last.unwrap_or(entry.nominal_at);
-    let skip = skip(&job, entry.nominal_at, skipped_last, due.count, SkipReason::Missed, now);
     job.progress.past_at = Some(skipped_last);
-    job.progress.entry = Some(Entry::scheduled(due.last));
-    Some((job, skip))
+    job.progress.entry = Some(Entry::scheduled(newest));
+    let skips = others.iter().map(|run| skip(&job, run, SkipReason::Missed, now)).collect();
+    Some((job, skips))
 }
 
 /// The occurrences of an enabled job that are due and have not started: what an edit passes over that takes
 /// them off the agenda. None while the collection is off, since there is no entry then.
-pub(super) fn due_unstarted(job: &Job, now: Timestamp) -> Option<Skip> {
-    let entry = job.progress.entry.filter(|_| job.state == JobState::Enabled)?;
+pub(super) fn due_unstarted(job: &Job, now: Timestamp) -> Vec<Skip> {
+    let Some(entry) = job.progress.entry.filter(|_| job.state == JobState::Enabled) else {
+        return Vec::new();
+    };
     let timetable = timetable(job);
     let (first, reason) = if entry.cause == Cause::Schedule && !entry.started() {
-        (entry.nominal_at, SkipReason::Missed)
+        (Some(entry.nominal_at), SkipReason::Missed)
     } else {
-        (next_occurrence(job, &timetable)?, SkipReason::Overlap)
+        (next_occurrence(job, &timetable), SkipReason::Overlap)
     };
-    if first > now {
-        return None;
-    }
-    let more = timetable.due_between(first, now);
-    let (last, count) = more.map_or((first, 1), |due| (due.last, due.count + 1));
-    Some(skip(job, first, last, count, reason, now))
+    let due = first.map(|first| ahead::due(job, &timetable, first, now)).unwrap_or_default();
+    due.iter().map(|run| skip(job, run, reason, now)).collect()
 }
 
 /// What the job does when nothing of it is in flight any more.
@@ -110,6 +110,7 @@ pub(super) struct Next {
 pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
     let mut next = Next::default();
     job.progress.entry = None;
+    ahead::forget_passed(&mut job.progress);
     let mut scheduled = None;
     if job.state == JobState::Enabled {
         let timetable = timetable(job);
@@ -117,11 +118,11 @@ pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
         if scheduled.is_none() {
             end(job, now);
         }
-        if let Some(first) = scheduled.filter(|&first| first <= now) {
-            let newest = timetable.due_between(first, now).map_or(first, |due| due.last);
+        let due = scheduled.map(|first| ahead::due(job, &timetable, first, now)).unwrap_or_default();
+        if let Some((others, newest)) = ahead::split_newest(due) {
             // A run that was asked for earlier goes first; what is due is then found again.
             if job.progress.runs.first().is_none_or(|&asked_at| asked_at > newest) {
-                release(job, &timetable, first, now, &mut next);
+                release(job, &others, newest, now, &mut next);
                 return next;
             }
         }
@@ -140,14 +141,11 @@ pub(super) fn run_entry(asked_at: Timestamp, now: Timestamp) -> Entry {
 }
 
 /// Releases the newest occurrence that came due while another was in flight: it gets a record that it
-/// waited, and the others are one skip.
-fn release(job: &mut Job, timetable: &Timetable, first: Timestamp, now: Timestamp, next: &mut Next) {
-    let mut newest = first;
-    if let Some(due) = timetable.due_between(first, now) {
-        newest = due.last;
-        let last = due.before_last.unwrap_or(first);
-        next.skips.push(skip(job, first, last, due.count, SkipReason::Overlap, now));
-        job.progress.past_at = Some(last);
+/// waited, and the others are skipped.
+fn release(job: &mut Job, others: &[Due], newest: Timestamp, now: Timestamp, next: &mut Next) {
+    next.skips.extend(others.iter().map(|run| skip(job, run, SkipReason::Overlap, now)));
+    if let Some(last) = others.last() {
+        job.progress.past_at = Some(last.last);
     }
     next.records.push(Record {
         job: job.id,
@@ -171,13 +169,7 @@ pub(super) fn end(job: &mut Job, now: Timestamp) {
     job.progress.ended_at = Some(now);
 }
 
-fn skip(
-    job: &Job,
-    first_at: Timestamp,
-    last_at: Timestamp,
-    count: u64,
-    reason: SkipReason,
-    decided_at: Timestamp,
-) -> Skip {
+fn skip(job: &Job, run: &Due, reason: SkipReason, decided_at: Timestamp) -> Skip {
+    let Due { first: first_at, last: last_at, count, .. } = *run;
     Skip { job: job.id, generation: job.generation, first_at, last_at, count, reason, decided_at }
 }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::decide::Repair;
 use punctual_model::inspect::{Evidence, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_store::{
-    Agenda, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite, CollectionsAsk, Extent, Fence,
-    Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, MemoryStore, Resources, Settled,
-    Settlement, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite,
+    CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk,
+    MemoryStore, Repaired, Resources, Settled, Settlement, StoredRecord, Survey, SurveyAsk, Trouble,
+    Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 use tracing::Level;
@@ -93,6 +95,14 @@ impl Agenda for Troubled {
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
         self.inner.in_flight(jobs).await
+    }
+
+    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
+        self.inner.ahead(ask).await
+    }
+
+    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
+        self.inner.repair(repairs).await
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -132,7 +132,7 @@ impl Desk {
         })
     }
 
-    fn write_standing(
+    pub(super) fn write_standing(
         &mut self,
         sql: &str,
         job: &Job,

@@ -58,11 +58,11 @@ impl Desk {
     ) -> Result<bool, Mishap> {
         let next = revision + 1;
         let columns = standing.columns();
-        let mut row: [&dyn ToSql; 23] = [&job.0; 23];
-        row[1..20].copy_from_slice(&columns);
-        row[20] = &next;
-        row[21] = &trace_count;
-        row[22] = &revision;
+        let mut row: [&dyn ToSql; 24] = [&job.0; 24];
+        row[1..21].copy_from_slice(&columns);
+        row[21] = &next;
+        row[22] = &trace_count;
+        row[23] = &revision;
         Ok(self.conn.prepare_cached(query::settle)?.execute(&row[..])? == 1)
     }
 

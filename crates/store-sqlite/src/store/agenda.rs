@@ -3,17 +3,21 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
+use punctual_model::decide::Repair;
 use punctual_store::instant::{from_ticks, to_ticks};
-use punctual_store::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, Trouble, Vault, target_of};
+use punctual_store::{
+    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble, Vault,
+    target_of,
+};
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::SqliteStore;
-use crate::desk::Decided;
+use crate::desk::{Decided, WrittenRepair};
 use crate::mishap::Mishap;
 use crate::row::Last;
 use crate::standing::{Standing, hash};
-use crate::{query, row};
+use crate::{ahead, query, row};
 
 #[async_trait]
 impl Agenda for SqliteStore {
@@ -65,6 +69,20 @@ impl Agenda for SqliteStore {
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
         let claims = self.book.claims();
         Ok(jobs.iter().copied().filter(|job| claims.in_flight(*job)).collect())
+    }
+
+    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
+        let (ask, vault) = (*ask, self.vault.clone());
+        let read = self.readers.call_long("look for jobs that are ahead of the clock", move |conn| {
+            ahead::page(conn, &ask, &vault)
+        });
+        read.await
+    }
+
+    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
+        let encode = |repair: Repair| WrittenRepair { standing: Standing::of(&repair.job), repair };
+        let written: Vec<WrittenRepair> = repairs.into_iter().map(encode).collect();
+        self.writer.call("put jobs back to the clock", move |desk| desk.repair(&written)).await
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

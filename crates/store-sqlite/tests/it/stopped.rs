@@ -89,7 +89,7 @@ async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
     let before = std::fs::read(dir.path().join("punctual.db")).unwrap();
     let stopped = StoppedStore::open(dir.path(), None).unwrap();
     let extent = stopped.extent().await.unwrap();
-    assert_eq!((extent.schema_version, extent.last_job), (2, JobId(3)));
+    assert_eq!((extent.schema_version, extent.last_job), (3, JobId(3)));
     assert_eq!(survey(&stopped, 1).await.len(), 3);
     assert_eq!(stopped.file_damage().unwrap(), [] as [&str; 0]);
     drop(stopped);
@@ -104,11 +104,11 @@ async fn data_that_is_in_use_missing_or_of_another_version_is_refused() {
     let world = three_jobs(dir.path()).await;
     assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Owned { .. })));
     drop(world);
-    damage(dir.path(), "DELETE FROM schema_version WHERE version = 2");
+    damage(dir.path(), "DELETE FROM schema_version WHERE version = 3");
     let older = StoppedStore::open(dir.path(), vault()).unwrap_err();
-    assert!(matches!(older, OpenError::Older { found: 1, known: 2 }), "{older}");
-    damage(dir.path(), "INSERT INTO schema_version VALUES (2, 'x'), (9, 'y')");
-    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Newer { found: 9, known: 2 })));
+    assert!(matches!(older, OpenError::Older { found: 2, known: 3 }), "{older}");
+    damage(dir.path(), "INSERT INTO schema_version VALUES (3, 'x'), (9, 'y')");
+    assert!(matches!(StoppedStore::open(dir.path(), vault()), Err(OpenError::Newer { found: 9, known: 3 })));
 }
 
 #[test]

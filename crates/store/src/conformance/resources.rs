@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use punctual_model::{
     Action, ActionKind, Authentication, BrokeredProperties, Cause, Certificate, CollectionKey,
     CollectionState, Counters, Entry, GroupKey, JobState, MaxRecurrence, Name, Progress, QueueMessage, Quota,
-    RecordStatus, RetryPolicy, Secret, ServiceBusAuthentication, ServiceBusMessage, Sku, Transport,
+    RecordStatus, RetryPolicy, Secret, ServiceBusAuthentication, ServiceBusMessage, Sku, Stretch, Transport,
 };
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Weekday};
 
@@ -88,6 +88,10 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
         started_count: 8,
         last_failed: true,
         ended_at: Some(at(-1)),
+        ahead: vec![
+            Stretch { first_at: at(70), last_at: at(70) },
+            Stretch { first_at: at(80), last_at: at(99) },
+        ],
     };
     let written = world.put_job(job.clone(), &collection).await.unwrap();
     assert!(written.id.0 > 0 && written.revision > 0);

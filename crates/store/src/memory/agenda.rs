@@ -3,10 +3,13 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
+use punctual_model::decide::Repair;
 use tokio::sync::watch;
 
 use super::{MemoryStore, State};
-use crate::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, Trouble, target_of};
+use crate::{
+    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble, target_of,
+};
 
 #[async_trait]
 impl Agenda for MemoryStore {
@@ -47,6 +50,19 @@ impl Agenda for MemoryStore {
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
         let state = self.state();
         Ok(jobs.iter().copied().filter(|job| state.claims.in_flight(*job)).collect())
+    }
+
+    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
+        Ok(self.state().ahead(ask))
+    }
+
+    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
+        let repaired = {
+            let mut state = self.state();
+            repairs.into_iter().map(|repair| state.repair(repair)).collect()
+        };
+        self.wake();
+        Ok(repaired)
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -12,7 +12,7 @@ use crate::{Action, Cause, Entry, JobSpec, JobState, Record, RecordStatus, Retry
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Pass(i64),
     Begin,
     Finish(bool),
@@ -29,13 +29,13 @@ enum Step {
 }
 
 #[derive(Clone, Debug)]
-struct Timing {
-    start: Option<i64>,
-    recurrence: Option<Rule>,
+pub(super) struct Timing {
+    pub(super) start: Option<i64>,
+    pub(super) recurrence: Option<Rule>,
 }
 
 #[derive(Clone, Debug)]
-struct Doing {
+pub(super) struct Doing {
     retry: Option<RetryPolicy>,
     error_actions: usize,
 }
@@ -48,7 +48,7 @@ impl Doing {
     }
 }
 
-fn timing() -> impl Strategy<Value = Timing> {
+pub(super) fn timing() -> impl Strategy<Value = Timing> {
     let rule = (1_i64..4, prop::option::of(1_i64..5), prop::option::of(0_i64..1_200), any::<bool>());
     let rule = rule.prop_map(|(interval, count, end, scheduled)| {
         let schedule = Schedule { minutes: vec![0, 3, 4, 5, 7, 11], ..Schedule::default() };
@@ -65,7 +65,7 @@ fn timing() -> impl Strategy<Value = Timing> {
     prop_oneof![5 => recurring, 1 => once]
 }
 
-fn doing() -> impl Strategy<Value = Doing> {
+pub(super) fn doing() -> impl Strategy<Value = Doing> {
     let retry =
         prop_oneof![Just(no_retries()), (1_u32..3, 15_i64..90).prop_map(|(n, pause)| fixed(n, pause))];
     (retry, 0_usize..3).prop_map(|(retry, error_actions)| Doing { retry, error_actions })
@@ -88,7 +88,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn spec(timing: Timing, doing: &Doing, enabled: bool) -> JobSpec {
+pub(super) fn spec(timing: Timing, doing: &Doing, enabled: bool) -> JobSpec {
     let start_at = timing.start.map(at);
     JobSpec { start_at, action: doing.action(), recurrence: timing.recurrence, enabled }
 }

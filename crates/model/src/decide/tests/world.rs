@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Frequency, Rule};
 
-use crate::decide::{self, Attempt, Placement};
+use crate::decide::{self, Ahead, Attempt, Placement, Repair, STARTED_MAX};
 use crate::{
     Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, JobState, Limits,
     Outcome, OutcomeKind, Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
@@ -163,7 +163,7 @@ impl World {
             return false;
         }
         let (claimed, skips) = match decide::catch_up(&self.job, self.now) {
-            Some((newest, skip)) => (newest, vec![skip]),
+            Some((newest, skips)) => (newest, skips),
             None => (self.job.clone(), Vec::new()),
         };
         self.in_flight = Some(InFlight { claimed, started_at: self.now, skips });
@@ -187,6 +187,50 @@ impl World {
         self.until(now);
         assert!(self.begin(), "nothing is due at {now}: {:?}", self.job.progress);
         self.finish(succeeded);
+    }
+
+    /// What is looked at to repair the job.
+    pub(super) fn ahead(&self) -> Ahead {
+        let (now, job) = (self.now, &self.job);
+        let own = self
+            .records
+            .iter()
+            .filter(|record| record.generation == job.generation && record.status != RecordStatus::Postponed);
+        let scheduled =
+            own.clone().filter(|record| record.cause == Cause::Schedule && record.nominal_at > now);
+        let mut started: Vec<_> = scheduled.map(|record| record.nominal_at).collect();
+        started.sort_unstable();
+        started.dedup();
+        let retry = job.progress.entry.filter(|entry| entry.attempt > 0);
+        let before = |record: &&Record| {
+            let place = (record.cause, record.nominal_at, record.step, record.attempt + 1);
+            retry.is_some_and(|entry| place == (entry.cause, entry.nominal_at, entry.step, entry.attempt))
+        };
+        Ahead {
+            job: job.clone(),
+            collection_enabled: self.collection_enabled,
+            sku: self.sku,
+            started: started.into_iter().take(STARTED_MAX).collect(),
+            skips: self
+                .skips
+                .iter()
+                .filter(|skip| skip.first_at <= now && skip.last_at > now)
+                .cloned()
+                .collect(),
+            tried_at: own.clone().find(before).map(|record| record.ended_at),
+        }
+    }
+
+    /// Repairs the job as the runner does after the clock was set back; false if there was no need.
+    pub(super) fn repair(&mut self) -> bool {
+        assert!(self.in_flight.is_none(), "what is in flight is repaired when it is settled");
+        let limits = Limits::default();
+        let repair = decide::repair(&self.ahead(), self.now, limits.of(self.sku));
+        let Some(Repair { job, withdrawn, skips }) = repair else { return false };
+        self.skips.retain(|skip| skip.last_at <= withdrawn.after || skip.first_at >= withdrawn.before);
+        self.skips.extend(skips);
+        self.job = Job { revision: self.job.revision + 1, ..job };
+        true
     }
 
     pub(super) fn entry(&self) -> Option<Entry> {
