@@ -32,13 +32,29 @@ impl<'a> Reading<'a> {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Type {
     Http,
     Https,
     StorageQueue,
     ServiceBusQueue,
     ServiceBusTopic,
+}
+
+impl Type {
+    /// The member that says what is to be done.
+    fn member(self) -> &'static str {
+        match self {
+            Self::Http | Self::Https => "request",
+            Self::StorageQueue => "queueMessage",
+            Self::ServiceBusQueue => "serviceBusQueueMessage",
+            Self::ServiceBusTopic => "serviceBusTopicMessage",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        TYPES.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+    }
 }
 
 const TYPES: [(&str, Type); 5] = [
@@ -70,8 +86,17 @@ fn read_step(
     if action.get("type").is_none() {
         action.note("type", "is required", problems);
     }
-    let kind =
-        action.name_of("type", &TYPES, problems).and_then(|one| read_kind(&action, one, reading, problems));
+    let kind = match action.name_of("type", &TYPES, problems) {
+        Some(declared) => read_kind(&action, declared, reading, problems),
+        None => {
+            // What is wrong with what is there shall be told along with the wrong type.
+            let given = TYPES.into_iter().map(|(_, one)| one).filter(|one| !matches!(one, Type::Https));
+            for one in given.filter(|one| action.get(one.member()).is_some()) {
+                read_kind(&action, one, reading, problems);
+            }
+            None
+        }
+    };
     let retry = retry::read(&action, reading.plan, problems);
     let error_action = action.get("errorAction").and_then(|value| {
         if step == ERROR_ACTION_DEPTH_MAX {
@@ -91,15 +116,9 @@ fn read_kind(
     reading: Reading<'_>,
     problems: &mut Problems,
 ) -> Option<ActionKind> {
-    let (member, type_name) = match declared {
-        Type::Http => ("request", "Http"),
-        Type::Https => ("request", "Https"),
-        Type::StorageQueue => ("queueMessage", "StorageQueue"),
-        Type::ServiceBusQueue => ("serviceBusQueueMessage", "ServiceBusQueue"),
-        Type::ServiceBusTopic => ("serviceBusTopicMessage", "ServiceBusTopic"),
-    };
+    let member = declared.member();
     let Some(value) = action.get(member) else {
-        action.note(member, format!("is required with type {type_name}"), problems);
+        action.note(member, format!("is required with type {}", declared.name()), problems);
         return None;
     };
     let object = Object::of(value, action.at(member), problems)?;

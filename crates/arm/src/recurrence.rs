@@ -37,17 +37,19 @@ pub(crate) fn read(
     });
     let time_zone = if with_time_zone { recurrence.text("timeZone", problems) } else { None };
     let rule = Rule {
-        frequency: frequency?,
+        frequency: frequency.unwrap_or(Frequency::Day),
         interval,
         count,
         end_at,
         schedule: schedule.filter(|schedule| !schedule.is_empty()),
         time_zone: time_zone.map(str::to_owned),
     };
-    if let Err(found) = rule.check() {
-        problems.add_below(path, found);
-    }
-    Some(rule)
+    let found = match frequency {
+        Some(_) => rule.check().err().unwrap_or_default(),
+        None => rule.problems_of_any_frequency(),
+    };
+    problems.add_below(path, found);
+    frequency.map(|_| rule)
 }
 
 fn read_frequency(recurrence: &Object<'_>, problems: &mut Problems) -> Option<Frequency> {

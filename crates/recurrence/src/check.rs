@@ -84,6 +84,31 @@ impl Rule {
         })
     }
 
+    /// The problems that the rule has whatever its frequency is, for where what was written is none: so that
+    /// a wrong frequency does not hide what else is wrong.
+    ///
+    /// ```
+    /// use punctual_recurrence::{Frequency, Rule};
+    ///
+    /// let rule = Rule { count: Some(0), ..Rule::every(0, Frequency::Day) };
+    /// let problems: Vec<_> = rule.problems_of_any_frequency().iter().map(ToString::to_string).collect();
+    /// assert_eq!(problems, ["interval: must be from 1 to 1000, not 0", "count: must be from 1 to 2147483647, not 0"]);
+    /// ```
+    pub fn problems_of_any_frequency(&self) -> Vec<Problem> {
+        let with = |frequency| Self { frequency, ..self.clone() }.check().err().unwrap_or_default();
+        let [first, others @ ..] = Frequency::ALL;
+        let others = others.map(with);
+        let everywhere = |problem: &Problem| {
+            others.iter().all(|problems| problems.iter().any(|other| other.path == problem.path))
+        };
+        let mut problems: Vec<_> = with(first).into_iter().filter(everywhere).collect();
+        if let Some(interval) = problems.iter_mut().find(|problem| problem.path == "interval") {
+            let max = Frequency::ALL.map(Frequency::interval_max).into_iter().max().unwrap_or(1);
+            interval.message = format!("must be from 1 to {max}, not {}", self.interval.unwrap_or(1));
+        }
+        problems
+    }
+
     fn check_interval(&self, problems: &mut Vec<Problem>) -> i64 {
         let interval = self.interval.unwrap_or(1);
         let max = self.frequency.interval_max();

@@ -76,6 +76,45 @@ fn every_problem_is_named_with_its_path() {
 }
 
 #[test]
+fn a_wrong_frequency_hides_no_other_problem() {
+    let recurrence = |frequency: Value| {
+        json!({"frequency": frequency, "interval": 0, "count": 0, "endTime": "x",
+            "schedule": {"hours": [25], "minutes": [61], "monthDays": [1, 32]}})
+    };
+    for frequency in [Value::from("Dayly"), Value::from(7), Value::Null] {
+        check_problems(
+            json!({"action": http("ftp://x/"), "state": "on", "recurrence": recurrence(frequency)}),
+            &[
+                "properties.action.request.uri",
+                "properties.recurrence.frequency",
+                "properties.recurrence.endTime",
+                "properties.recurrence.interval",
+                "properties.recurrence.count",
+                "properties.recurrence.schedule.minutes[0]",
+                "properties.recurrence.schedule.hours[0]",
+                "properties.recurrence.schedule.monthDays[1]",
+                "properties.state",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_wrong_type_hides_no_other_problem() {
+    for kind in [Value::from("Htpp"), Value::Null] {
+        check_problems(
+            json!({"action": {"type": kind, "request": {"uri": "x", "method": "GET"},
+                "retryPolicy": {"retryCount": 21}}}),
+            &[
+                "properties.action.type",
+                "properties.action.request.uri",
+                "properties.action.retryPolicy.retryCount",
+            ],
+        );
+    }
+}
+
+#[test]
 fn known_texts_are_those_of_the_service() {
     let check = |properties: Value, expected: &str| {
         let message = put_properties(properties).unwrap_err().message;
