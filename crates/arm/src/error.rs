@@ -81,6 +81,15 @@ impl ApiError {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
+    /// 400: an operation that Punctual's own api-version alone has.
+    pub fn operation_needs(operation: &str, given: ApiVersion) -> Self {
+        let needed = ApiVersion::V2026_11;
+        let message = format!(
+            "The operation '{operation}' needs the api-version '{needed}'; '{given}' does not have it."
+        );
+        Self::new(400, "InvalidApiVersionParameter", message)
+    }
+
     /// 400: the body is no job at all.
     pub fn malformed_job(detail: impl fmt::Display) -> Self {
         Self::new(400, "BadRequest", format!("Malformed Job Object: {detail}."))

@@ -19,7 +19,7 @@ const TICK: SignedDuration = SignedDuration::from_nanos(100);
 pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     let version = call.version()?;
     if !version.has_additions() {
-        return Err(ApiError::unknown_api_version(version.as_str()));
+        return Err(ApiError::operation_needs("occurrences", version));
     }
     let asked = OccurrencesPage::read(&call.query)?;
     let (collection, job) = find(state, key).await?;

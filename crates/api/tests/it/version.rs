@@ -55,7 +55,10 @@ async fn a_time_zone_is_seen_and_set_under_the_own_version_only() {
 async fn occurrences_exist_under_the_own_version_only() {
     let world = World::new().await;
     world.put_job("one", json!({"recurrence": {"frequency": "Day"}})).await.is(201);
-    world.get("Jc/jobs/one/occurrences").await.refused(400, "InvalidApiVersionParameter");
+    let message = world.get("Jc/jobs/one/occurrences").await.refused(400, "InvalidApiVersionParameter");
+    let expected =
+        "The operation 'occurrences' needs the api-version '2026-11-01'; '2016-03-01' does not have it.";
+    assert_eq!(message, expected);
     let list =
         world.get("Jc/jobs/one/occurrences?api-version=2026-11-01&to=2026-11-17T12:00:00Z").await.is(200);
     let row = |due: &str| json!({"dueTime": due, "outcome": "pending", "attempts": 0});
