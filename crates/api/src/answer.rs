@@ -47,6 +47,14 @@ impl Answer {
         self
     }
 
+    /// The same answer, naming the members of the request that were ignored because nobody knows them.
+    pub(crate) fn with_ignored(self, ignored: Option<&str>) -> Self {
+        match ignored {
+            Some(members) => self.with_header(HeaderName::from_static("x-punctual-ignored"), members),
+            None => self,
+        }
+    }
+
     pub(crate) fn error(error: &ApiError) -> Self {
         let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let answer = Self::with(status, &error.to_json());

@@ -12,6 +12,7 @@ use punctual_recurrence::Frequency;
 use crate::action::texts;
 use crate::merge::merge;
 use crate::reader::{Object, Path, Problems, parse_object, shown};
+use crate::shape::{self, Unknown};
 use crate::{ApiError, ApiVersion, Locations, id, location, quota};
 
 /// Limits of the resource manager.
@@ -39,7 +40,9 @@ pub fn read_put(
     existing: Option<&Collection>,
     context: &CollectionContext<'_>,
 ) -> Result<Collection, ApiError> {
-    read(&parse(body)?, key, existing, context)
+    let document = parse(body)?;
+    let unknown = Unknown::of(&document, shape::COLLECTION, context.version);
+    read(&document, key, existing, &unknown, context)
 }
 
 /// Reads the body of a PATCH onto the stored collection: what is not mentioned keeps its value, null
@@ -50,6 +53,7 @@ pub fn read_patch(
     context: &CollectionContext<'_>,
 ) -> Result<Collection, ApiError> {
     let patch = parse(body)?;
+    let unknown = Unknown::of(&patch, shape::COLLECTION, context.version);
     let mut document = answer(existing, context.version);
     if let Some(quota) = existing.quota.as_ref()
         && let Some(occurrences) = quota.job_occurrence_max
@@ -64,7 +68,13 @@ pub fn read_patch(
         members.remove("tags");
     }
     merge(&mut document, patch);
-    read(&document, &existing.key, Some(existing), context)
+    read(&document, &existing.key, Some(existing), &unknown, context)
+}
+
+/// The members of a body that are ignored under this api-version because nobody knows them, as the value of a
+/// header.
+pub fn ignored(body: &[u8], version: ApiVersion) -> Option<String> {
+    shape::ignored(body, shape::COLLECTION, version)
 }
 
 fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
@@ -76,9 +86,13 @@ fn read(
     document: &Json<'_>,
     key: &CollectionKey,
     existing: Option<&Collection>,
+    unknown: &Unknown,
     context: &CollectionContext<'_>,
 ) -> Result<Collection, ApiError> {
     let mut problems = Problems::default();
+    if context.version.has_additions() {
+        unknown.add_to(&mut problems);
+    }
     let collection = read_members(document, key, existing, context, &mut problems)?;
     match collection {
         Some(collection) if problems.is_empty() => Ok(collection),

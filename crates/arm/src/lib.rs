@@ -30,6 +30,8 @@ mod query;
 pub mod quota;
 mod reader;
 pub mod recurrence;
+mod shape;
+mod suggestion;
 pub mod time;
 mod version;
 

@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use punctual_recurrence::{Problem, Rule};
 use serde_json::Value;
 
-use crate::json::Json;
-use crate::reader::{Object, Path, Problems, instant};
-use crate::recurrence;
+use crate::json::{Json, Members};
+use crate::reader::{Object, Path, Problems, instant, shown};
+use crate::shape::{self, Unknown};
+use crate::suggestion::nearest;
+use crate::{ApiVersion, recurrence};
 
 /// The part of a job that says when it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,8 @@ pub struct Preview {
 /// - a bare recurrence, `{"frequency": "day", …}`,
 /// - a line of a batch, `{"now": …, "count": …, "properties": {…}}`,
 ///
-/// with time zones, and reports every problem with its path in the document.
+/// with time zones, and reports every problem with its path in the document. Members that nobody knows are
+/// problems, too, but for those around `properties`.
 pub fn read_preview(value: &Value) -> Result<Preview, Vec<Problem>> {
     let mut problems = Problems::default();
     let preview = read(&value.into(), &mut problems);
@@ -48,15 +51,23 @@ fn read(value: &Json<'_>, problems: &mut Problems) -> Option<Preview> {
             }
             positive
         });
+        Unknown::of_properties(properties, ApiVersion::V2026_11).add_to(problems);
         let properties = Object::of(properties, document.at("properties"), problems)?;
         return Some(Preview { now, count, ..read_properties(&properties, problems) });
     }
     if document.get("frequency").is_some() {
+        Unknown::of(value, shape::RECURRENCE, ApiVersion::V2026_11).add_to(problems);
         let rule = recurrence::read(value, Path::Root, true, problems);
         return Some(Preview { start_at: None, rule, now: None, count: None });
     }
     if ["recurrence", "startTime", "action"].iter().any(|name| document.get(name).is_some()) {
+        Unknown::of(value, shape::JOB_PROPERTIES, ApiVersion::V2026_11).add_to(problems);
         return Some(read_properties(&document, problems));
+    }
+    for name in value.as_object().into_iter().flat_map(Members::iter).map(|(name, _)| name) {
+        if let Some(meant) = nearest(name, ["properties", "recurrence", "startTime", "action", "frequency"]) {
+            document.note(&shown(name), format!("unknown member, did you mean {meant}?"), problems);
+        }
     }
     let expected = "must have properties, or recurrence or startTime, or the frequency of a bare recurrence";
     problems.add(Path::Root, expected);
@@ -109,6 +120,15 @@ mod tests {
         };
         check(json!([]), &[""]);
         check(json!({"x": 1}), &[""]);
+        check(json!({"propertes": {}}), &["propertes", ""]);
+        check(json!({"frequency": "day", "intervall": 2}), &["intervall"]);
+        check(json!({"startTime": "2026-11-15", "recurrance": {}}), &["recurrance"]);
+        let far =
+            json!({"action": {"type": "Http", "request": {"bdy": ""}}, "recurrence": {"frequency": "x"}});
+        check(
+            json!({"meaning": "x", "properties": far}),
+            &["properties.action.request.bdy", "properties.recurrence.frequency"],
+        );
         check(json!({"frequency": "second"}), &["frequency"]);
         check(json!({"frequency": "day", "interval": "1", "count": 0}), &["interval", "count"]);
         check(

@@ -14,7 +14,7 @@ const LOCATION_CHARS_MAX: usize = 90;
 
 /// Renders the provider of a subscription. PowerShell reads it before each command.
 pub fn render(subscription: &Name, registered: bool, locations: &Locations) -> Value {
-    let versions = ApiVersion::ALL.map(ApiVersion::as_str);
+    let versions = ApiVersion::OF_PROVIDER.map(ApiVersion::as_str);
     let with_locations = |resource_type: &str, capabilities: &str| {
         json!({
             "resourceType": resource_type,
@@ -94,7 +94,8 @@ mod tests {
         let collections = &provider["resourceTypes"][0];
         assert_eq!(collections["resourceType"], "jobcollections");
         assert_eq!(collections["locations"][0], "North Central US");
-        assert!(collections["apiVersions"].as_array().unwrap().contains(&"2016-03-01".into()));
+        let versions = ["2016-03-01", "2026-11-01", "2016-01-01", "2014-08-01-preview"];
+        assert_eq!(collections["apiVersions"], json!(versions), "clients take the first");
     }
 
     #[test]

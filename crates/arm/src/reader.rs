@@ -45,6 +45,11 @@ impl Problems {
         self.0.push(Problem::new(path.to_string(), message));
     }
 
+    /// Adds a problem whose path is text already.
+    pub(crate) fn add_at(&mut self, path: &str, message: impl Into<String>) {
+        self.0.push(Problem::new(path, message));
+    }
+
     /// Takes over problems whose paths are relative to `parent`.
     pub(crate) fn add_below(&mut self, parent: Path<'_>, problems: Vec<Problem>) {
         let parent = parent.to_string();

@@ -18,8 +18,13 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// All of them, newest first, as the provider lists them.
+    /// All of them, newest first.
     pub const ALL: [Self; 4] = [Self::V2026_11, Self::V2016_03, Self::V2016_01, Self::V2014_08Preview];
+
+    /// All of them as the provider lists them. Clients that ask it take the first, so that is the one that
+    /// they all know.
+    pub(crate) const OF_PROVIDER: [Self; 4] =
+        [Self::V2016_03, Self::V2026_11, Self::V2016_01, Self::V2014_08Preview];
 
     /// Reads the `api-version` of a query.
     pub fn read(written: Option<&str>) -> Result<Self, ApiError> {

@@ -17,10 +17,11 @@ pub(crate) async fn put(
     let version = call.version()?;
     id::check_collection(key)?;
     let body = body.read().await?;
+    let ignored = collection::ignored(&body, version);
     let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
     let written = edit(state, key, move |existing, now| {
         let context = CollectionContext { version, locations: &locations, limits, now };
         collection::read_put(&body, &name, existing, &context).map(Some)
     });
-    Answer::created(&collection::answer(&written.await?, version))
+    Ok(Answer::created(&collection::answer(&written.await?, version))?.with_ignored(ignored.as_deref()))
 }

@@ -19,6 +19,7 @@ pub(crate) async fn patch(
     let version = call.version()?;
     let dialect = call.dialect(false);
     let body = body.read().await?;
+    let ignored = job::ignored(&body, version);
     let written = until_written(async || {
         let (collection, existing) = find(state, key).await?;
         if existing.state.is_final() {
@@ -37,5 +38,6 @@ pub(crate) async fn patch(
     });
     let (job, collection) = written.await?;
     let in_flight = in_flight(state, std::slice::from_ref(&job)).await?;
-    Answer::ok(&render(&job, &collection, &in_flight, version, dialect))
+    let answer = Answer::ok(&render(&job, &collection, &in_flight, version, dialect))?;
+    Ok(answer.with_ignored(ignored.as_deref()))
 }

@@ -20,6 +20,7 @@ pub(crate) async fn put(
     let dialect = call.dialect(false);
     id::check_job(key)?;
     let body = body.read().await?;
+    let ignored = job::ignored(&body, version);
     let written = until_written(async || {
         let (collection, existing) = read(state, key).await?;
         if let Some(job) = existing.as_ref().filter(|job| job.state.is_final()) {
@@ -40,5 +41,6 @@ pub(crate) async fn put(
     });
     let (job, collection, new) = written.await?;
     let shown = render(&job, &collection, &[], version, dialect);
-    if new { Answer::created(&shown) } else { Answer::ok(&shown) }
+    let answer = if new { Answer::created(&shown) } else { Answer::ok(&shown) };
+    Ok(answer?.with_ignored(ignored.as_deref()))
 }

@@ -18,5 +18,6 @@ mod patch;
 mod quota;
 mod recurrence;
 mod secret;
+mod unknown;
 mod version;
 mod world;

@@ -9,6 +9,7 @@ use crate::action::{self, Reading};
 use crate::json::{Json, Members};
 use crate::merge::{merge, move_misplaced_retry};
 use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
+use crate::shape::{self, Unknown};
 use crate::{ApiError, ApiVersion, Dialect, id, quota, recurrence};
 
 /// The largest definition, as compact JSON with its secrets.
@@ -36,9 +37,11 @@ pub fn read_put(
     context: &JobContext,
 ) -> Result<JobSpec, ApiError> {
     let document = parse(body)?;
+    let unknown = Unknown::of(&document, shape::JOB, context.version);
     let opened = existing.map(|spec| &spec.action);
     let with_time_zone = context.version.has_additions();
-    let mut spec = read(&document, key, Kept { secrets: None, opened, with_time_zone }, context)?;
+    let kept = Kept { secrets: None, opened, with_time_zone };
+    let mut spec = read(&document, key, kept, &unknown, context)?;
     if !with_time_zone && let Some(rule) = &mut spec.recurrence {
         rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
     }
@@ -58,6 +61,7 @@ pub fn read_patch(
     context: &JobContext,
 ) -> Result<JobSpec, ApiError> {
     let mut patch = parse(body)?;
+    let unknown = Unknown::of(&patch, shape::JOB, context.version);
     let properties = patch.get_mut("properties");
     if let Some(action) = properties.and_then(|properties| properties.get_mut("action")) {
         move_misplaced_retry(action);
@@ -75,9 +79,16 @@ pub fn read_patch(
     let mut document = Json::from(document);
     merge(&mut document, patch);
     let secrets = Some(&existing.action);
-    let spec = read(&document, key, Kept { secrets, opened: secrets, with_time_zone: true }, context)?;
+    let kept = Kept { secrets, opened: secrets, with_time_zone: true };
+    let spec = read(&document, key, kept, &unknown, context)?;
     check_size(&spec)?;
     Ok(spec)
+}
+
+/// The members of a body that are ignored under this api-version because nobody knows them, as the value of a
+/// header.
+pub fn ignored(body: &[u8], version: ApiVersion) -> Option<String> {
+    shape::ignored(body, shape::JOB, version)
 }
 
 /// Bytes as a JSON object that has properties: anything else is no job at all.
@@ -107,10 +118,14 @@ fn read(
     document: &Json<'_>,
     key: &JobKey,
     kept: Kept<'_>,
+    unknown: &Unknown,
     context: &JobContext,
 ) -> Result<JobSpec, ApiError> {
     let mut problems = Problems::default();
     let problems = &mut problems;
+    if context.version.has_additions() {
+        unknown.add_to(problems);
+    }
     let spec = Object::of(document, Path::Root, problems).and_then(|document| {
         check_id(&document, key, problems);
         let properties = Object::of(document.get("properties")?, document.at("properties"), problems)?;

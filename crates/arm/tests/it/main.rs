@@ -15,4 +15,5 @@ mod put;
 mod recordings;
 mod render;
 mod round_trip;
+mod unknown;
 mod world;

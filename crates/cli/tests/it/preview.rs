@@ -118,6 +118,11 @@ fn bad_input_names_every_problem_and_exits_with_2() {
         r#"{"frequency": "month", "schedule": {"weekDays": ["Monday"]}}"#,
         &["schedule.weekDays: Cannot set days of week with recurrence unit 'Month'."],
     );
+    check(
+        r#"{"properties": {"recurrance": {"frequency": "day"}}}"#,
+        &["properties.recurrance: unknown member, did you mean recurrence?"],
+    );
+    check(r#"{"frequency": "day", "hours": [1]}"#, &["hours: unknown member, did you mean schedule.hours?"]);
     check(r#"{"startTime": "tomorrow"}"#, &["startTime: ", "is not a date or time such as"]);
     check(r#"{"properties": {"startTime": "2012-13-45T00:00Z"}}"#, &["properties.startTime"]);
     check("{\"frequency\"", &["the input is no JSON"]);
