@@ -12,7 +12,7 @@ use crate::client::{Clients, PoolLimits};
 use crate::dial::Dialer;
 use crate::oauth::Tokens;
 use crate::service_bus::{AmqpEndpoint, Entity, EntityAddress, RestEndpoint, ServiceBus};
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{Settings, SettingsError, SettingsProblem};
 use crate::storage_queue::Endpoint;
 use crate::tls::Trust;
 use crate::{http as http_action, service_bus, storage_queue};
@@ -117,12 +117,12 @@ impl Actions {
 
 /// What is wrong with the settings.
 #[derive(Default)]
-struct Problems(Vec<String>);
+struct Problems(Vec<SettingsProblem>);
 
 impl Problems {
     /// What was made of a setting, or a note of what is wrong with it.
-    fn note<T>(&mut self, setting: &str, made: Result<T, String>) -> Option<T> {
-        made.map_err(|problem| self.0.push(format!("{setting}: {problem}"))).ok()
+    fn note<T>(&mut self, setting: &'static str, made: Result<T, String>) -> Option<T> {
+        made.map_err(|text| self.0.push(SettingsProblem { setting, text })).ok()
     }
 }
 

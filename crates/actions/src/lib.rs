@@ -28,4 +28,4 @@ mod tls;
 
 pub use actions::Actions;
 pub use egress::{Egress, Refusal};
-pub use settings::{Sasl, Settings, SettingsError};
+pub use settings::{Sasl, Settings, SettingsError, SettingsProblem};

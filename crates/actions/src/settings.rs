@@ -71,7 +71,21 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with the settings: every problem with the name of its setting.
+/// What is wrong with the settings: every problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the settings of actions are not usable: {}", .0.join("; "))]
-pub struct SettingsError(pub Vec<String>);
+#[error("the settings of actions are not usable: {}", joined(.0))]
+pub struct SettingsError(pub Vec<SettingsProblem>);
+
+/// What is wrong with one setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {text}")]
+pub struct SettingsProblem {
+    /// The name of the field in [`Settings`].
+    pub setting: &'static str,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+fn joined(problems: &[SettingsProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -20,6 +20,19 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct WrongUsage(pub(crate) String);
 
+impl WrongUsage {
+    /// Settings that can't be used: every problem, each with its key.
+    pub(crate) fn of_settings(problems: &[String]) -> Self {
+        match problems {
+            [problem] => Self(problem.clone()),
+            several => {
+                let count = several.len();
+                Self(format!("the settings have {count} problems:\n  {}", several.join("\n  ")))
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for WrongUsage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum_server::Handle;
-use jiff::Timestamp;
 use punctual_api::ApiState;
 use punctual_arm::Locations;
 use punctual_model::{Clock, Limits, Mint};
@@ -24,22 +23,22 @@ use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
 use self::stop::Signals;
 use crate::clock::{RealClock, VirtualClock, real_now};
-use crate::config::{self, Config, Override, Role, TlsMode};
+use crate::config::{self, ClockConfig, Config, Override, Role, TlsMode};
 use crate::exit::{Exit, WrongUsage};
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
 
 pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
-    let config = config::load(options.config.as_deref(), std::env::vars(), overrides(options))?;
+    let config = config::load(options.config.as_deref(), config::environment()?, overrides(options))?;
     log::start(&config.log)?;
-    let listen = listen_address(&config)?;
+    check_listen(config.server.listen)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.context("could not start the runtime")?.block_on(run(config, listen))
+    runtime.context("could not start the runtime")?.block_on(run(config))
 }
 
-async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
+async fn run(config: Config) -> anyhow::Result<Exit> {
     let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
-    let clock = schedule_clock(&config)?;
+    let clock = schedule_clock(&config);
     let ring = keys::open(&config.data, mint.as_ref())?;
     let vault = Arc::new(Vault::new(&ring));
     let opened = SqliteStore::open(StoreOptions::new(&config.data.dir, vault, Arc::clone(&mint)));
@@ -63,6 +62,7 @@ async fn run(config: Config, listen: SocketAddr) -> anyhow::Result<Exit> {
             limits: Limits::default(),
         },
     };
+    let listen = config.server.listen;
     let listener = std::net::TcpListener::bind(listen)
         .map_err(|error| WrongUsage(format!("could not listen on {listen}: {error}")))?;
     listener.set_nonblocking(true).context("could not set up the listener")?;
@@ -106,32 +106,29 @@ fn grace(config: &Config) -> Duration {
 /// What the command line says, as settings.
 fn overrides(options: &ServeOptions) -> Vec<Override> {
     let mut overrides = Vec::new();
-    let mut add = |section, key, value: Option<String>| {
-        overrides.extend(value.map(|value| Override { section, key, value }));
+    let mut add = |option, section, key, value: Option<String>| {
+        overrides.extend(value.map(|value| Override { option, section, key, value }));
     };
     let path = |path: &std::path::PathBuf| path.display().to_string();
-    add("server", "listen", options.listen.clone());
-    add("server", "role", options.role.map(|role| format!("{role:?}").to_lowercase()));
-    add("data", "dir", options.data.as_ref().map(path));
+    add("--listen", "server", "listen", options.listen.clone());
+    add("--role", "server", "role", options.role.map(|role| format!("{role:?}").to_lowercase()));
+    add("--data", "data", "dir", options.data.as_ref().map(path));
     let files = options.tls_cert.is_some() || options.tls_key.is_some();
     let mode = options.tls.map(|_| "self-signed".to_owned()).or(files.then(|| "files".to_owned()));
-    add("tls", "mode", mode);
-    add("tls", "cert", options.tls_cert.as_ref().map(path));
-    add("tls", "key", options.tls_key.as_ref().map(path));
-    add("clock", "start", options.clock_start.map(|start| start.to_string()));
-    add("clock", "speed", options.clock_speed.map(|speed| speed.to_string()));
-    add("clock", "patience_seconds", options.clock_patience.map(|seconds| seconds.to_string()));
+    add("--tls", "tls", "mode", mode);
+    add("--tls-cert", "tls", "cert", options.tls_cert.as_ref().map(path));
+    add("--tls-key", "tls", "key", options.tls_key.as_ref().map(path));
+    add("--clock-start", "clock", "start", options.clock_start.map(|start| start.to_string()));
+    add("--clock-speed", "clock", "speed", options.clock_speed.map(|speed| speed.to_string()));
+    let patience = options.clock_patience.map(|seconds| seconds.to_string());
+    add("--clock-patience", "clock", "patience_seconds", patience);
     overrides
 }
 
-/// Where to listen; refused where strangers could come in.
-fn listen_address(config: &Config) -> Result<SocketAddr, WrongUsage> {
-    let listen = &config.server.listen;
-    let address: SocketAddr = listen.parse().map_err(|_| {
-        WrongUsage(format!("server.listen: '{listen}' is not an address and port, such as 127.0.0.1:8380"))
-    })?;
+/// Refuses to listen where strangers could come in.
+fn check_listen(address: SocketAddr) -> Result<(), WrongUsage> {
     if address.ip().is_loopback() {
-        return Ok(address);
+        return Ok(());
     }
     Err(WrongUsage(format!(
         "{address} can be reached from other machines, and this version can't ask callers who they are yet: \
@@ -142,25 +139,13 @@ fn listen_address(config: &Config) -> Result<SocketAddr, WrongUsage> {
 /// The longest that a virtual clock waits: so long nobody means it.
 const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
 
-fn schedule_clock(config: &Config) -> Result<Arc<dyn Clock>, WrongUsage> {
-    let speed = config.clock.speed;
-    if config.clock.start.is_empty() && (speed - 1.0).abs() < f64::EPSILON {
-        return Ok(Arc::new(RealClock));
+fn schedule_clock(config: &Config) -> Arc<dyn Clock> {
+    let ClockConfig { start, speed, patience } = config.clock;
+    if start.is_none() && (speed - 1.0).abs() < f64::EPSILON {
+        return Arc::new(RealClock);
     }
-    if !(speed > 0.0 && speed <= 1_000_000.0) {
-        return Err(WrongUsage(format!("clock.speed: must be more than 0 and at most 1000000, not {speed}")));
-    }
-    let start_at: Timestamp = if config.clock.start.is_empty() {
-        real_now()
-    } else {
-        punctual_recurrence::parse_instant(&config.clock.start)
-            .map_err(|why| WrongUsage(format!("clock.start: '{}' {why}", config.clock.start)))?
-    };
-    let patience = Duration::try_from_secs_f64(config.clock.patience_seconds).map_err(|_| {
-        let seconds = config.clock.patience_seconds;
-        WrongUsage(format!("clock.patience_seconds: must be 0 or more, not {seconds}"))
-    })?;
-    Ok(Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX))))
+    let start_at = start.unwrap_or_else(real_now);
+    Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX)))
 }
 
 fn locations(config: &Config) -> Locations {

@@ -18,7 +18,7 @@ fn every_problem_of_the_settings_is_named() {
     };
     let error = build(settings).err().unwrap();
     for name in ["timeout", "oauth_authority", "storage_queue_endpoint", "user_agent", "authorities_pem"] {
-        assert!(error.0.iter().any(|problem| problem.starts_with(&format!("{name}: "))), "{name}: {error}");
+        assert!(error.0.iter().any(|problem| problem.setting == name), "{name}: {error}");
     }
 }
 

@@ -1,12 +1,10 @@
 //! Starting the runner with the actions that it fires.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use async_trait::async_trait;
-use ipnet::IpNet;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Mint, Outcome};
@@ -35,8 +33,13 @@ pub(super) fn start(
     mint: &Arc<dyn Mint>,
 ) -> anyhow::Result<(Running, Load)> {
     allow_many_connections();
-    let actions = Actions::new(action_settings(&config.actions)?, Arc::new(RealClock))
-        .map_err(|error| WrongUsage(error.to_string()))?;
+    let actions = Actions::new(action_settings(&config.actions)?, Arc::new(RealClock)).map_err(|error| {
+        let problems = error.0.iter().map(|problem| {
+            let key = if problem.setting == "authorities_pem" { "ca_file" } else { problem.setting };
+            format!("actions.{key}: {}", problem.text)
+        });
+        WrongUsage::of_settings(&problems.collect::<Vec<_>>())
+    })?;
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
@@ -53,10 +56,7 @@ pub(super) fn start(
 
 fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage> {
     let mut settings = ActionSettings {
-        egress: Egress::new(
-            &networks("egress_allow", &config.egress_allow)?,
-            &networks("egress_deny", &config.egress_deny)?,
-        ),
+        egress: Egress::new(&config.egress_allow, &config.egress_deny),
         oauth_authority: config.oauth_authority.clone(),
         storage_queue_endpoint: config.storage_queue_endpoint.clone(),
         service_bus_amqp_endpoint: config.service_bus_amqp_endpoint.clone(),
@@ -75,17 +75,6 @@ fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage>
         })?;
     }
     Ok(settings)
-}
-
-/// Networks, or single addresses.
-fn networks(name: &str, list: &[String]) -> Result<Vec<IpNet>, WrongUsage> {
-    let read = |text: &String| {
-        let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-        network.ok_or_else(|| {
-            WrongUsage(format!("actions.{name}: '{text}' is not a network such as 10.0.0.0/8"))
-        })
-    };
-    list.iter().map(read).collect()
 }
 
 /// Each attempt under way needs a file descriptor, and the usual soft limit is 1024: take what we may.

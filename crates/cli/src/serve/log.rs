@@ -6,7 +6,7 @@
 use std::io::IsTerminal;
 
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{EnvFilter, filter_fn};
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -15,13 +15,12 @@ use crate::config::{Log, LogFormat};
 use crate::exit::WrongUsage;
 
 pub(super) fn start(log: &Log) -> Result<(), WrongUsage> {
-    let filter = EnvFilter::try_new(&log.level)
-        .map_err(|error| WrongUsage(format!("log.level: '{}' is not a filter: {error}", log.level)))?;
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match log.format {
         LogFormat::Json => lines.json().boxed(),
         LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).boxed(),
     };
+    let filter = log.level.targets();
     let started =
         tracing_subscriber::registry().with(filter).with(filter_fn(harmless)).with(lines).try_init();
     started.map_err(|error| WrongUsage(format!("could not start logging: {error}")))
@@ -39,13 +38,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::config::LogFilter;
 
     #[test]
     fn libraries_are_heard_from_info_upwards_whatever_the_filter() {
         let mut file = tempfile::tempfile().unwrap();
         let lines =
             fmt::layer().without_time().with_ansi(false).with_writer(Arc::new(file.try_clone().unwrap()));
-        let filter = EnvFilter::try_new("trace,h2=trace,hyper=trace,fe2o3_amqp=trace").unwrap();
+        let filter = LogFilter::try_from("trace,h2=trace,hyper=trace,fe2o3_amqp=trace".to_owned()).unwrap();
+        let filter = filter.targets();
         let registry = tracing_subscriber::registry().with(filter).with(filter_fn(harmless)).with(lines);
         tracing::subscriber::with_default(registry, || {
             tracing::trace!(target: "h2::codec", "a frame");

@@ -22,7 +22,7 @@ fn write(output: &mut impl Write, config: &Config, bound: SocketAddr, now: Times
         env!("CARGO_PKG_VERSION"),
         config.data.dir.display()
     )?;
-    if !config.clock.start.is_empty() || (config.clock.speed - 1.0).abs() > f64::EPSILON {
+    if config.clock.start.is_some() || (config.clock.speed - 1.0).abs() > f64::EPSILON {
         writeln!(
             output,
             "*** VIRTUAL CLOCK: the schedule's time is {now}, {} times as fast as real time ***",

@@ -73,7 +73,7 @@ fn settings_come_from_file_environment_and_command_line() {
     let refused = punctual().args(["serve"]).env("PUNCTUAL_SERVER__LISTN", "x").output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let error = String::from_utf8(refused.stderr).unwrap();
-    assert!(error.contains("there is no setting server.listn"), "{error}");
+    assert!(error.contains("server.listn: there is no such setting"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! Where settings come from, and what is said about those that are wrong.
+
+use super::*;
+use crate::config::{Role, TlsMode};
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+fn from_environment(variables: &[(&str, &str)]) -> Result<Config, WrongUsage> {
+    load(None, pairs(variables), Vec::new())
+}
+
+fn from_file(text: &str) -> Result<Config, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punctual.toml");
+    std::fs::write(&path, text).unwrap();
+    let shown = format!("in {}", path.display());
+    load(Some(&path), vec![], vec![]).map_err(|error| error.to_string().replace(&shown, "in FILE"))
+}
+
+#[test]
+fn the_defaults_are_whole() {
+    let config = from_environment(&[]).unwrap();
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:8380");
+    assert_eq!(config.server.role, Role::All);
+    assert_eq!(config.tls.mode, TlsMode::Off);
+}
+
+#[test]
+fn later_layers_win() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punctual.toml");
+    std::fs::write(&path, "[server]\nlisten = \"127.0.0.1:1\"\nrole = \"api\"\n").unwrap();
+    let environment = pairs(&[("PUNCTUAL_SERVER__LISTEN", "127.0.0.1:2")]);
+    let config = load(Some(&path), environment.clone(), Vec::new()).unwrap();
+    assert_eq!((config.server.listen.port(), config.server.role), (2, Role::Api));
+    let option =
+        Override { option: "--listen", section: "server", key: "listen", value: "127.0.0.1:3".into() };
+    let config = load(Some(&path), environment, vec![option]).unwrap();
+    assert_eq!(config.server.listen.port(), 3);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_its_key() {
+    let check = |text: &str, expected: &str| {
+        assert_eq!(from_file(text).unwrap_err(), format!("{expected} (in FILE)"), "{text}");
+    };
+    let unknown = "there is no such setting; config.default.toml lists them all";
+    check("[server]\nport = 1", &format!("server.port: {unknown}"));
+    check("[sever]\nlisten = 1", &format!("sever: {unknown}"));
+    check("listen = 1", &format!("listen: {unknown}"));
+    check("server = 1", "server: must be a section with settings in it, not a whole number");
+    check(
+        "[server]\nlisten = 8380",
+        "server.listen: must be a string such as \"127.0.0.1:8380\", not a whole number",
+    );
+    check(
+        "[server]\nlisten = \"localhost\"",
+        "server.listen: 'localhost' is not an address and port, such as 127.0.0.1:8380 or [::1]:8380",
+    );
+    check("[server]\nrole = \"king\"", "server.role: unknown role 'king'; use all, api or runner");
+    check("[tls]\nmode = \"on\"", "tls.mode: unknown mode 'on'; use off, self-signed or files");
+    check(
+        "[server]\nstop_grace_seconds = \"10\"",
+        "server.stop_grace_seconds: must be a whole number such as 10, not a string",
+    );
+    check("[server]\nstop_grace_seconds = -1", "server.stop_grace_seconds: must be 0 or more, not -1");
+    check(
+        "[server]\nlisten.port = 1",
+        "server.listen: must be a string such as \"127.0.0.1:8380\", not a section",
+    );
+    check(
+        "[history]\nrecords_per_job_max = 9999999999",
+        "history.records_per_job_max: too large: 9999999999",
+    );
+    check("[clock]\nspeed = \"fast\"", "clock.speed: must be a number such as 1.0, not a string");
+    check("[clock]\nspeed = 0", "clock.speed: must be more than 0 and at most 1000000, not 0");
+    check("[clock]\npatience_seconds = -1.5", "clock.patience_seconds: must be 0 or more, not -1.5");
+    check("[inspector]\nenabled = 1", "inspector.enabled: must be true or false, not a whole number");
+    check("[api]\nlocations = [1]", "api.locations: must be a list of strings, not a list of something else");
+    check(
+        "[actions]\negress_deny = [\"10.0.0.0/8\", \"x\"]",
+        "actions.egress_deny: 'x' is not a network such as 10.0.0.0/8",
+    );
+    check(
+        "[log]\nlevel = \"verbose\"",
+        "log.level: unknown level 'verbose'; use error, warn, info, debug or trace",
+    );
+    check("[log]\nformat = \"xml\"", "log.format: unknown format 'xml'; use text or json");
+}
+
+#[test]
+fn what_is_wrong_in_the_environment_is_told_with_its_key_and_its_variable() {
+    let check = |name: &str, text: &str, expected: &str| {
+        let error = from_environment(&[(name, text)]).unwrap_err().to_string();
+        assert_eq!(error, format!("{expected} (environment variable {name})"));
+    };
+    let unknown = "there is no such setting; config.default.toml lists them all";
+    check("PUNCTUAL_SERVER__LISTN", "x", &format!("server.listn: {unknown}"));
+    check("PUNCTUAL_SERVER__LISTEN__PORT", "x", &format!("server.listen.port: {unknown}"));
+    check("PUNCTUAL_CLOCK__SPEED", "fast", "clock.speed: must be a number such as 1.0");
+    check("PUNCTUAL_RUNNER__SLOTS", "1.5", "runner.slots: must be a whole number such as 16384");
+    check("PUNCTUAL_INSPECTOR__ENABLED", "yes", "inspector.enabled: must be true or false");
+    check("PUNCTUAL_SERVER__ROLE", "king", "server.role: unknown role 'king'; use all, api or runner");
+    check(
+        "PUNCTUAL_LOG__LEVEL",
+        "info,punctual_api=verbose",
+        "log.level: unknown level 'verbose' in 'punctual_api=verbose'; use error, warn, info, debug or trace",
+    );
+}
+
+#[test]
+fn every_problem_of_every_layer_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punctual.toml");
+    std::fs::write(&path, "[server]\nlisten = \"x\"\nport = 1\n[history]\nretention_days = true\n").unwrap();
+    let environment = pairs(&[("PUNCTUAL_LOG__LEVEL", "verbose")]);
+    let option = Override { option: "--clock-speed", section: "clock", key: "speed", value: "0".into() };
+    let error = load(Some(&path), environment, vec![option]).unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines[0], "the settings have 5 problems:");
+    let beginnings = [
+        "  history.retention_days: must be a whole number such as 60, not true or false (in ",
+        "  server.listen: 'x' is not an address and port",
+        "  server.port: there is no such setting",
+        "  log.level: unknown level 'verbose'",
+        "  clock.speed: must be more than 0 and at most 1000000, not 0 (option --clock-speed)",
+    ];
+    assert_eq!(lines.len(), 1 + beginnings.len(), "{error}");
+    for (line, beginning) in lines[1..].iter().zip(beginnings) {
+        assert!(line.starts_with(beginning), "{line}");
+    }
+}
+
+#[test]
+fn lists_are_written_with_commas() {
+    let config = from_environment(&[("PUNCTUAL_API__LOCATIONS", "West US, Mars")]).unwrap();
+    assert_eq!(config.api.locations, ["West US", "Mars"]);
+}

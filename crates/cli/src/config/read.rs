@@ -1,0 +1,106 @@
+//! Reads single settings: what they must look like, and what to say when they don't.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use jiff::Timestamp;
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::{LogFormat, Role, SaslConfig, TlsMode};
+
+/// An address and a port.
+pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| {
+        Error::custom(format!("'{text}' is not an address and port, such as 127.0.0.1:8380 or [::1]:8380"))
+    })
+}
+
+/// An instant; none where nothing is written.
+pub(super) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let read = punctual_recurrence::parse_instant(&text);
+    read.map(Some).map_err(|why| Error::custom(format!("'{text}' {why}")))
+}
+
+/// How many seconds a virtual clock goes in one.
+pub(super) fn speed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let speed = f64::deserialize(deserializer)?;
+    if speed > 0.0 && speed <= 1_000_000.0 {
+        return Ok(speed);
+    }
+    Err(Error::custom(format!("must be more than 0 and at most 1000000, not {speed}")))
+}
+
+/// A number of seconds, perhaps with a fraction.
+pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Error::custom(format!("must be 0 or more, not {seconds}")))
+}
+
+/// Networks, or single addresses.
+pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let list = Vec::<String>::deserialize(deserializer)?;
+    let read = |text: &String| {
+        let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        network.ok_or_else(|| Error::custom(format!("'{text}' is not a network such as 10.0.0.0/8")))
+    };
+    list.iter().map(read).collect()
+}
+
+/// One of a few words.
+fn word<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, value)) => Ok(*value),
+        None => Err(unknown(what, &format!("'{text}'"), words.iter().map(|(word, _)| *word))),
+    }
+}
+
+/// What to say of a word that is none of those there are.
+pub(super) fn unknown<'a>(
+    what: &str,
+    word: &str,
+    mut words: impl DoubleEndedIterator<Item = &'a str>,
+) -> String {
+    let last = words.next_back().unwrap_or_default();
+    let others = words.collect::<Vec<_>>().join(", ");
+    format!("unknown {what} {word}; use {others} or {last}")
+}
+
+impl TryFrom<String> for Role {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        word("role", &text, &[("all", Self::All), ("api", Self::Api), ("runner", Self::Runner)])
+    }
+}
+
+impl TryFrom<String> for TlsMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let words = [("off", Self::Off), ("self-signed", Self::SelfSigned), ("files", Self::Files)];
+        word("mode", &text, &words)
+    }
+}
+
+impl TryFrom<String> for SaslConfig {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        word("mechanism", &text, &[("cbs", Self::Cbs), ("plain", Self::Plain)])
+    }
+}
+
+impl TryFrom<String> for LogFormat {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        word("format", &text, &[("text", Self::Text), ("json", Self::Json)])
+    }
+}
