@@ -9,7 +9,8 @@ mod stop;
 mod tls;
 mod welcome;
 
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,8 +23,9 @@ use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
 use self::stop::Signals;
+use self::tls::Tls;
 use crate::clock::{RealClock, VirtualClock, real_now};
-use crate::config::{self, ClockConfig, Config, Override, Role, TlsMode};
+use crate::config::{self, ClockConfig, Config, Override, Role};
 use crate::exit::{Exit, WrongUsage};
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
@@ -36,18 +38,31 @@ pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
     runtime.context("could not start the runtime")?.block_on(run(config))
 }
 
+/// Everything that may be refused comes first, the port among it; then what changes data; then what fires. So a
+/// server that can't start leaves everything as it was, and a second one on a taken port fires nothing.
 async fn run(config: Config) -> anyhow::Result<Exit> {
+    let mut tls = Tls::prepare(&config)?;
+    let actions = match config.server.role {
+        Role::Api => None,
+        Role::All | Role::Runner => {
+            let own = tls.as_ref().and_then(|tls| tls.self_signed.as_deref());
+            Some(fire::actions(&config.actions, own)?)
+        }
+    };
+    // Before the port: whoever can connect may also send a signal, and expect that it stops us properly.
+    let signals = Signals::listen().context("could not listen for signals")?;
+    let listener = bind(config.server.listen)?;
+    let bound = listener.local_addr().context("could not ask where the listener is")?;
+
     let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
     let clock = schedule_clock(&config);
     let ring = keys::open(&config.data, mint.as_ref())?;
     let vault = Arc::new(Vault::new(&ring));
     let opened = SqliteStore::open(StoreOptions::new(&config.data.dir, vault, Arc::clone(&mint)));
     let store: Arc<dyn Store> = Arc::new(opened.context("could not open the store")?);
-    let tls = tls::load(&config)?;
-    let running = match config.server.role {
-        Role::Api => None,
-        Role::All | Role::Runner => Some(fire::start(&config, &store, &clock, &mint)?),
-    };
+    tls.as_mut().map(Tls::save).transpose()?;
+
+    let running = actions.map(|actions| fire::start(&config, actions, &store, &clock, &mint)).transpose()?;
     let (running, load) = running.unzip();
     let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, load);
     let state = ApiState {
@@ -58,15 +73,10 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
-            secure: config.tls.mode != TlsMode::Off,
+            secure: tls.is_some(),
             limits: Limits::default(),
         },
     };
-    let listen = config.server.listen;
-    let listener = std::net::TcpListener::bind(listen)
-        .map_err(|error| WrongUsage(format!("could not listen on {listen}: {error}")))?;
-    listener.set_nonblocking(true).context("could not set up the listener")?;
-    let bound = listener.local_addr().context("could not ask where the listener is")?;
     let state = Arc::new(state);
     let app = match config.server.role {
         Role::All | Role::Api => punctual_api::router(state),
@@ -75,10 +85,9 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     let app = app.into_make_service();
 
     let handle = Handle::new();
-    let signals = Signals::listen().context("could not listen for signals")?;
     let stopping =
         tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running, inspecting));
-    welcome::print(&config, bound, clock.now());
+    welcome::print(&config, bound, tls.as_ref(), clock.now());
     let served = match tls {
         None => {
             let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
@@ -87,7 +96,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         }
         Some(tls) => {
             let mut server =
-                axum_server::from_tcp_rustls(listener, tls).context("could not set up the server")?;
+                axum_server::from_tcp_rustls(listener, tls.config).context("could not set up the server")?;
             connection::bound(server.http_builder());
             server.handle(handle).serve(app).await
         }
@@ -134,6 +143,24 @@ fn check_listen(address: SocketAddr) -> Result<(), WrongUsage> {
         "{address} can be reached from other machines, and this version can't ask callers who they are yet: \
          listen on 127.0.0.1, or put a proxy in front that authenticates"
     )))
+}
+
+/// Takes the port. Callers can connect from now on, and are answered when everything has started.
+fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "; another process, perhaps another Punctual, listens there: stop it, or choose another address \
+                 with --listen"
+            }
+            ErrorKind::AddrNotAvailable => "; this machine has no such address",
+            ErrorKind::PermissionDenied => "; ports below 1024 need a permission: choose a higher one",
+            _ => "",
+        };
+        WrongUsage(format!("could not listen on {address}: {error}{hint}"))
+    })?;
+    listener.set_nonblocking(true).context("could not set up the listener")?;
+    Ok(listener)
 }
 
 /// The longest that a virtual clock waits: so long nobody means it.

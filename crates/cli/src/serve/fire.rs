@@ -26,20 +26,30 @@ impl Dispatcher for Firer {
     }
 }
 
-pub(super) fn start(
-    config: &Config,
-    store: &Arc<dyn Store>,
-    clock: &Arc<dyn Clock>,
-    mint: &Arc<dyn Mint>,
-) -> anyhow::Result<(Running, Load)> {
-    allow_many_connections();
-    let actions = Actions::new(action_settings(&config.actions)?, Arc::new(RealClock)).map_err(|error| {
+/// What carries out actions, or everything that is wrong with its settings. Nothing is fired yet.
+///
+/// `certificate` is one to trust besides the system's authorities, in PEM: this server's own, if it is
+/// self-signed, so that a job can call the server that it runs on.
+pub(super) fn actions(config: &ActionsConfig, certificate: Option<&str>) -> Result<Actions, WrongUsage> {
+    let settings = settings(config, certificate)?;
+    Actions::new(settings, Arc::new(RealClock)).map_err(|error| {
         let problems = error.0.iter().map(|problem| {
             let key = if problem.setting == "authorities_pem" { "ca_file" } else { problem.setting };
             format!("actions.{key}: {}", problem.text)
         });
         WrongUsage::of_settings(&problems.collect::<Vec<_>>())
-    })?;
+    })
+}
+
+/// Starts to fire.
+pub(super) fn start(
+    config: &Config,
+    actions: Actions,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    mint: &Arc<dyn Mint>,
+) -> anyhow::Result<(Running, Load)> {
+    allow_many_connections();
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
@@ -54,8 +64,18 @@ pub(super) fn start(
     Ok((runner.start().context("could not start the runner")?, load))
 }
 
-fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage> {
-    let mut settings = ActionSettings {
+fn settings(config: &ActionsConfig, certificate: Option<&str>) -> Result<ActionSettings, WrongUsage> {
+    let mut authorities_pem = Vec::new();
+    if !config.ca_file.as_os_str().is_empty() {
+        authorities_pem = std::fs::read(&config.ca_file).map_err(|error| {
+            WrongUsage(format!("actions.ca_file: could not read {}: {error}", config.ca_file.display()))
+        })?;
+    }
+    if let Some(certificate) = certificate {
+        authorities_pem.push(b'\n');
+        authorities_pem.extend_from_slice(certificate.as_bytes());
+    }
+    Ok(ActionSettings {
         egress: Egress::new(&config.egress_allow, &config.egress_deny),
         oauth_authority: config.oauth_authority.clone(),
         storage_queue_endpoint: config.storage_queue_endpoint.clone(),
@@ -67,14 +87,9 @@ fn action_settings(config: &ActionsConfig) -> Result<ActionSettings, WrongUsage>
         },
         service_bus_queue_address: config.service_bus_queue_address.clone(),
         service_bus_topic_address: config.service_bus_topic_address.clone(),
+        authorities_pem,
         ..ActionSettings::default()
-    };
-    if !config.ca_file.as_os_str().is_empty() {
-        settings.authorities_pem = std::fs::read(&config.ca_file).map_err(|error| {
-            WrongUsage(format!("actions.ca_file: could not read {}: {error}", config.ca_file.display()))
-        })?;
-    }
-    Ok(settings)
+    })
 }
 
 /// Each attempt under way needs a file descriptor, and the usual soft limit is 1024: take what we may.

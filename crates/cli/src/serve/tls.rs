@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,63 +12,138 @@ use axum_server::tls_rustls::RustlsConfig;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::extensions::GeneralName;
 
 use crate::config::{Config, TlsMode};
 use crate::exit::WrongUsage;
 
-/// The configuration of the listener; none without TLS.
-pub(super) fn load(config: &Config) -> anyhow::Result<Option<RustlsConfig>> {
-    let (cert, key) = match config.tls.mode {
-        TlsMode::Off => return Ok(None),
-        TlsMode::SelfSigned => self_signed(&config.data.dir)?,
-        TlsMode::Files => {
-            for (path, name) in [(&config.tls.cert, "tls.cert"), (&config.tls.key, "tls.key")] {
-                if path.as_os_str().is_empty() {
-                    return Err(WrongUsage(format!("TLS from files needs {name} as well")).into());
+/// What TLS is served with.
+pub(super) struct Tls {
+    pub(super) config: RustlsConfig,
+    /// The file that a client has to trust.
+    pub(super) certificate_file: PathBuf,
+    /// Whom the certificate is for, in its own order.
+    pub(super) names: Vec<Name>,
+    /// The certificate in PEM, if it is self-signed.
+    pub(super) self_signed: Option<String>,
+    /// What is to be kept in the data directory: it was made just now.
+    made: Option<Made>,
+}
+
+/// Whom a certificate is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Dns(String),
+    Ip(IpAddr),
+}
+
+/// A certificate that is not in the data directory yet.
+struct Made {
+    key_file: PathBuf,
+    certificate_pem: String,
+    key_pem: String,
+}
+
+impl Tls {
+    /// Reads what TLS needs, or makes it. Nothing is written yet. None without TLS.
+    pub(super) fn prepare(config: &Config) -> anyhow::Result<Option<Self>> {
+        match config.tls.mode {
+            TlsMode::Off => Ok(None),
+            TlsMode::SelfSigned => Self::self_signed(&config.data.dir, config.server.listen.ip()).map(Some),
+            TlsMode::Files => {
+                let (cert, key) = (&config.tls.cert, &config.tls.key);
+                for (path, name) in [(cert, "tls.cert"), (key, "tls.key")] {
+                    if path.as_os_str().is_empty() {
+                        return Err(WrongUsage(format!("TLS from files needs {name} as well")).into());
+                    }
                 }
+                let chain = CertificateDer::pem_file_iter(cert)
+                    .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                    .map_err(|error| unreadable("certificate", cert, &error))?;
+                let private = PrivateKeyDer::from_pem_file(key)
+                    .map_err(|error| unreadable("private key", key, &error))?;
+                Ok(Some(Self::new(chain, private, cert.clone())?))
             }
-            (config.tls.cert.clone(), config.tls.key.clone())
         }
-    };
-    let chain = CertificateDer::pem_file_iter(&cert)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| WrongUsage(format!("could not read the certificate {}: {error}", cert.display())))?;
-    let private = PrivateKeyDer::from_pem_file(&key)
-        .map_err(|error| WrongUsage(format!("could not read the private key {}: {error}", key.display())))?;
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut server = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .context("could not set up TLS")?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(|error| WrongUsage(format!("the certificate and the private key don't fit: {error}")))?;
-    server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Some(RustlsConfig::from_config(Arc::new(server))))
-}
-
-/// Where the self-signed certificate is.
-pub(super) fn self_signed_path(dir: &Path) -> PathBuf {
-    dir.join("tls-cert.pem")
-}
-
-/// Makes a certificate for this machine on first start, so that clients can be told to trust it.
-fn self_signed(dir: &Path) -> anyhow::Result<(PathBuf, PathBuf)> {
-    let (cert, key) = (self_signed_path(dir), dir.join("tls-key.pem"));
-    if cert.exists() && key.exists() {
-        return Ok((cert, key));
     }
-    let what = || format!("could not make a certificate in {}", dir.display());
-    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let made = rcgen::generate_simple_self_signed(names).with_context(what)?;
-    fs::create_dir_all(dir).with_context(what)?;
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&key)
-        .with_context(what)?;
-    file.write_all(made.signing_key.serialize_pem().as_bytes()).with_context(what)?;
-    fs::write(&cert, made.cert.pem()).with_context(what)?;
-    Ok((cert, key))
+
+    fn new(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+        certificate_file: PathBuf,
+    ) -> anyhow::Result<Self> {
+        let names = chain.first().map(|certificate| names(certificate)).unwrap_or_default();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut server = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .context("could not set up TLS")?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(|error| WrongUsage(format!("the certificate and the private key don't fit: {error}")))?;
+        server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let config = RustlsConfig::from_config(Arc::new(server));
+        Ok(Self { config, certificate_file, names, self_signed: None, made: None })
+    }
+
+    /// The certificate in the data directory, or a new one for this machine and the address that it listens
+    /// on.
+    fn self_signed(dir: &Path, listen: IpAddr) -> anyhow::Result<Self> {
+        let (certificate_file, key_file) = (dir.join("tls-cert.pem"), dir.join("tls-key.pem"));
+        let (certificate_pem, key_pem, made) = if certificate_file.exists() && key_file.exists() {
+            let read = |what: &str, path: &Path| {
+                fs::read_to_string(path).map_err(|error| unreadable(what, path, &error))
+            };
+            (read("certificate", &certificate_file)?, read("private key", &key_file)?, None)
+        } else {
+            let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+            if !listen.is_unspecified() && !names.contains(&listen.to_string()) {
+                names.push(listen.to_string());
+            }
+            let made = rcgen::generate_simple_self_signed(names).context("could not make a certificate")?;
+            let (certificate_pem, key_pem) = (made.cert.pem(), made.signing_key.serialize_pem());
+            let made = Made { key_file: key_file.clone(), certificate_pem, key_pem };
+            (made.certificate_pem.clone(), made.key_pem.clone(), Some(made))
+        };
+        let chain = CertificateDer::pem_slice_iter(certificate_pem.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| unreadable("certificate", &certificate_file, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
+            .map_err(|error| unreadable("private key", &key_file, &error))?;
+        let tls = Self::new(chain, key, certificate_file)?;
+        Ok(Self { self_signed: Some(certificate_pem), made, ..tls })
+    }
+
+    /// Keeps a certificate that was made, so that clients can be told once to trust it.
+    pub(super) fn save(&mut self) -> anyhow::Result<()> {
+        let Some(made) = self.made.take() else { return Ok(()) };
+        let what = || format!("could not keep the certificate {}", self.certificate_file.display());
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&made.key_file)
+            .with_context(what)?;
+        file.write_all(made.key_pem.as_bytes()).with_context(what)?;
+        fs::write(&self.certificate_file, made.certificate_pem).with_context(what)
+    }
+}
+
+fn unreadable(what: &str, path: &Path, error: &impl std::fmt::Display) -> WrongUsage {
+    WrongUsage(format!("could not read the {what} {}: {error}", path.display()))
+}
+
+/// Whom a certificate is for; nobody where it does not say so in a way that clients still look at.
+fn names(certificate: &CertificateDer<'_>) -> Vec<Name> {
+    let Ok((_, certificate)) = x509_parser::parse_x509_certificate(certificate) else { return Vec::new() };
+    let Ok(Some(alternatives)) = certificate.subject_alternative_name() else { return Vec::new() };
+    let name = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => Some(Name::Dns((*name).to_owned())),
+        GeneralName::IPAddress(bytes) => {
+            let four = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
+            four.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from)).map(Name::Ip).ok()
+        }
+        _ => None,
+    };
+    alternatives.value.general_names.iter().filter_map(name).collect()
 }

@@ -1,25 +1,32 @@
 //! What a server says when it starts.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::tls;
-use crate::config::{Config, Role, TlsMode};
+use super::tls::{Name, Tls};
+use crate::config::{Config, Role};
 
 /// Says it. Nobody may be there to read it any more, and that stops no server.
-pub(super) fn print(config: &Config, bound: SocketAddr, now: Timestamp) {
-    let _ = write(&mut std::io::stdout().lock(), config, bound, now);
+pub(super) fn print(config: &Config, bound: SocketAddr, tls: Option<&Tls>, now: Timestamp) {
+    let _ = write(&mut std::io::stdout().lock(), config, bound, tls, now);
 }
 
-fn write(output: &mut impl Write, config: &Config, bound: SocketAddr, now: Timestamp) -> io::Result<()> {
-    let secure = config.tls.mode != TlsMode::Off;
-    let base = format!("{}://{bound}", if secure { "https" } else { "http" });
+fn write(
+    output: &mut impl Write,
+    config: &Config,
+    bound: SocketAddr,
+    tls: Option<&Tls>,
+    now: Timestamp,
+) -> io::Result<()> {
     writeln!(
         output,
-        "Punctual {} listens on {base}, data in {}",
+        "Punctual {} listens on {}://{bound}, data in {}",
         env!("CARGO_PKG_VERSION"),
+        if tls.is_some() { "https" } else { "http" },
         config.data.dir.display()
     )?;
     if config.clock.start.is_some() || (config.clock.speed - 1.0).abs() > f64::EPSILON {
@@ -29,30 +36,136 @@ fn write(output: &mut impl Write, config: &Config, bound: SocketAddr, now: Times
             config.clock.speed
         )?;
     }
+    let curl = match tls {
+        None => Curl { base: format!("http://{}", local(bound)), options: String::new() },
+        Some(tls) => Curl::secure(local(bound), &tls.names, &tls.certificate_file),
+    };
     match config.server.role {
         Role::All => {}
         Role::Api => writeln!(output, "Role api: nothing fires")?,
-        Role::Runner => writeln!(output, "Role runner: only health is served")?,
+        // It serves no jobs, so that nobody is told how to create one.
+        Role::Runner => {
+            writeln!(output, "Role runner: only health is served, at {}/healthz", curl.base)?;
+            return output.flush();
+        }
     }
-    let trust = if config.tls.mode == TlsMode::SelfSigned {
-        format!("--cacert {} ", tls::self_signed_path(&config.data.dir).display())
-    } else {
-        String::new()
-    };
-    writeln!(output, "Create a first job:\n  {}", first_job(&base, &trust))?;
+    writeln!(output, "Create a first job:\n  {}", curl.first_job())?;
     output.flush()
 }
 
-/// One line that makes a collection and a job in it.
-fn first_job(base: &str, trust: &str) -> String {
-    let collection =
-        format!("{base}/subscriptions/s1/resourceGroups/g1/providers/Microsoft.Scheduler/jobCollections/c1");
-    let options = format!("{trust}-sS -X PUT -H 'Content-Type: application/json'");
-    let job = format!(
-        r#"{{"properties": {{"action": {{"type": "Http", "request": {{"method": "GET", "uri": "{base}/healthz"}}}}, "recurrence": {{"frequency": "Minute"}}}}}}"#
-    );
-    format!(
-        "curl {options} '{collection}?api-version=2016-03-01' -d '{{\"location\": \"West US\"}}' \
-         --next {options} '{collection}/jobs/hello?api-version=2016-03-01' -d '{job}'"
-    )
+/// How curl reaches this server from the same machine.
+struct Curl {
+    /// The beginning of every URL.
+    base: String,
+    /// What comes before the URL, with a blank at the end.
+    options: String,
+}
+
+impl Curl {
+    /// Over TLS: under a name that the certificate has, and with that certificate as the one to trust.
+    fn secure(address: SocketAddr, names: &[Name], certificate_file: &Path) -> Self {
+        let path = std::path::absolute(certificate_file);
+        let path = path.as_deref().unwrap_or(certificate_file).to_string_lossy();
+        let trust = format!("--cacert {} ", quoted(&path));
+        let port = address.port();
+        if !names.contains(&Name::Ip(address.ip()))
+            && let Some(name) = names.iter().find_map(host_name)
+        {
+            // Where the name leads elsewhere, or nowhere, curl is told that it is here.
+            let ip = SocketAddr::new(address.ip(), 0).to_string();
+            let ip = ip.trim_end_matches(":0");
+            let options = format!("{trust}--resolve '{name}:{port}:{ip}' ");
+            return Self { base: format!("https://{name}:{port}"), options };
+        }
+        Self { base: format!("https://{address}"), options: trust }
+    }
+
+    /// One line that makes a collection and a job in it.
+    fn first_job(&self) -> String {
+        let Self { base, options } = self;
+        let collection = format!(
+            "{base}/subscriptions/s1/resourceGroups/g1/providers/Microsoft.Scheduler/jobCollections/c1"
+        );
+        let options = format!("{options}-sS -X PUT -H 'Content-Type: application/json'");
+        let job = format!(
+            r#"{{"properties": {{"action": {{"type": "Http", "request": {{"method": "GET", "uri": "{base}/healthz"}}}}, "recurrence": {{"frequency": "Minute"}}}}}}"#
+        );
+        format!(
+            "curl {options} '{collection}?api-version=2016-03-01' -d '{{\"location\": \"West US\"}}' \
+             --next {options} '{collection}/jobs/hello?api-version=2016-03-01' -d '{job}'"
+        )
+    }
+}
+
+/// An address that a client on this machine can connect to: one that stands for all addresses is none.
+fn local(bound: SocketAddr) -> SocketAddr {
+    let ip = match bound.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, bound.port())
+}
+
+/// A host name that a certificate's name covers; none where it is no name of a host.
+fn host_name(name: &Name) -> Option<String> {
+    let Name::Dns(name) = name else { return None };
+    let host = name.strip_prefix("*.").map_or_else(|| name.clone(), |rest| format!("punctual.{rest}"));
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    (!host.is_empty() && host.chars().all(plain)).then_some(host)
+}
+
+/// A text as one word of a shell.
+fn quoted(text: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/-._~+:@%,".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.into();
+    }
+    format!("'{}'", text.replace('\'', r"'\''")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dns(name: &str) -> Name {
+        Name::Dns(name.to_owned())
+    }
+
+    #[test]
+    fn an_address_that_stands_for_all_is_reached_by_loopback() {
+        let check =
+            |bound: &str, expected: &str| assert_eq!(local(bound.parse().unwrap()).to_string(), expected);
+        check("0.0.0.0:8380", "127.0.0.1:8380");
+        check("[::]:8380", "[::1]:8380");
+        check("127.0.0.1:8380", "127.0.0.1:8380");
+        check("192.0.2.1:1", "192.0.2.1:1");
+    }
+
+    #[test]
+    fn a_name_that_the_certificate_has_is_used() {
+        let own = [dns("localhost"), Name::Ip([127, 0, 0, 1].into()), Name::Ip(Ipv6Addr::LOCALHOST.into())];
+        let check = |address: &str, names: &[Name], base: &str, options: &str| {
+            let curl = Curl::secure(address.parse().unwrap(), names, Path::new("/d/c.pem"));
+            assert_eq!((curl.base.as_str(), curl.options.as_str()), (base, options), "{address} {names:?}");
+        };
+        let trust = "--cacert /d/c.pem ";
+        check("127.0.0.1:1", &own, "https://127.0.0.1:1", trust);
+        check("[::1]:1", &own, "https://[::1]:1", trust);
+        let elsewhere = format!("{trust}--resolve 'localhost:1:127.0.0.2' ");
+        check("127.0.0.2:1", &own, "https://localhost:1", &elsewhere);
+        let there = format!("{trust}--resolve 'a.example:1:[::1]' ");
+        check("[::1]:1", &[dns("a.example")], "https://a.example:1", &there);
+        let below = format!("{trust}--resolve 'punctual.a.example:1:127.0.0.1' ");
+        check("127.0.0.1:1", &[dns("it's"), dns("*.a.example")], "https://punctual.a.example:1", &below);
+        check("127.0.0.1:1", &[], "https://127.0.0.1:1", trust);
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
+        check("/var/lib/punctual/tls-cert.pem", "/var/lib/punctual/tls-cert.pem");
+        check("/it's here/$x", r"'/it'\''s here/$x'");
+        check("", "''");
+    }
 }

@@ -16,3 +16,4 @@ mod receiver;
 mod scheduler;
 mod serve;
 mod server;
+mod start;

@@ -30,16 +30,18 @@ pub(crate) struct Answer {
 }
 
 impl Server {
-    /// Starts a server on a data directory and waits until it listens.
+    /// Starts a server on a data directory and waits until it has started.
     pub(crate) fn start(data: &Path, arguments: &[&str]) -> Self {
         Self::start_as(punctual().stderr(Stdio::inherit()), data, arguments)
     }
 
-    /// The same by a command that has an environment and a place for its log.
+    /// The same by a command that has an environment, a place for its log, or a folder that it runs in.
     pub(crate) fn start_as(command: &mut Command, data: &Path, arguments: &[&str]) -> Self {
+        let listen = if arguments.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] };
         let mut child = command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .args(["serve", "--data"])
             .arg(data)
+            .args(listen)
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -122,6 +124,15 @@ impl Server {
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// Stops the server; everything that it has said.
+    pub(crate) fn stop(mut self) -> Vec<String> {
+        self.signal("-TERM");
+        assert!(self.child.wait().unwrap().success());
+        let rest: Vec<String> = self.lines.iter().collect();
+        self.said.extend(rest);
+        std::mem::take(&mut self.said)
     }
 
     /// Waits until the process has ended.
