@@ -140,7 +140,11 @@ pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
             tracing::warn!(error = %Chain(trouble), "the store did not answer");
             ApiError::unavailable()
         }
-        Trouble::Full { .. } | Trouble::Corrupt { .. } | Trouble::Failed { .. } => {
+        Trouble::Corrupt { what, detail } => {
+            tracing::error!(error = %Chain(trouble), "what is stored can't be read");
+            ApiError::unreadable(what, detail)
+        }
+        Trouble::Full { .. } | Trouble::Failed { .. } => {
             tracing::error!(error = %Chain(trouble), "the store failed");
             ApiError::internal()
         }

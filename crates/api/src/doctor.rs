@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use punctual_arm::{ApiError, id, time};
-use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Pass, Report};
+use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Pass, Report, Subject};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
@@ -82,10 +82,16 @@ pub struct Kind {
 pub struct FindingView {
     /// The name of its kind.
     pub kind: String,
-    /// The number of the job.
-    pub job_id: i64,
+    /// The number of the job, if it is about one.
+    pub job_id: Option<i64>,
     /// The resource id of the job, if it is known.
     pub job: Option<String>,
+    /// The resource id of the collection or group, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// The sequence number of the record, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<i64>,
     /// With which values.
     pub detail: String,
     /// When it was found, by the schedule's clock.
@@ -150,10 +156,18 @@ impl Kind {
 
 impl FindingView {
     fn new(finding: &Finding) -> Self {
+        let (resource, record) = match &finding.subject {
+            Subject::Job(_) => (None, None),
+            Subject::Group(key) => (Some(id::group(key)), None),
+            Subject::Collection(key) => (Some(id::collection(key)), None),
+            Subject::Record(_, sequence) => (None, Some(*sequence)),
+        };
         Self {
             kind: finding.kind.name().to_owned(),
-            job_id: finding.job.0,
+            job_id: finding.subject.job().map(|job| job.0),
             job: finding.key.as_ref().map(id::job),
+            resource,
+            record,
             detail: finding.detail.clone(),
             found_at: time::instant(finding.found_at),
         }
@@ -196,9 +210,15 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
             "Stop the server and restore the data directory from a backup; other jobs are not touched by this.",
         ),
         FindingKind::Unreadable => (
-            "What is stored of the job can't be read: it does not run.",
-            "Delete the job and create it anew. If there are several, the disk may be damaged: stop the server and \
+            "What is stored of a job, a collection or a group can't be read. Lists leave it out, and such a job does \
+             not run.",
+            "Delete it and create it anew. If there are several, the disk may be damaged: stop the server and \
              restore the data directory from a backup.",
+        ),
+        FindingKind::UnreadableRecord => (
+            "A record of the job's history can't be read. Lists leave it out; the job itself runs on.",
+            "The record goes with its age or with its job. If there are several, the disk may be damaged: stop the \
+             server and restore the data directory from a backup.",
         ),
     }
 }

@@ -8,12 +8,14 @@ use punctual_store::Group;
 use crate::answer::{Answer, trouble};
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
+use crate::unreadable;
 
 /// `GET /subscriptions/{s}/resourcegroups`
 pub(crate) async fn list(state: &ApiState, call: &Call<'_>, subscription: &Name) -> Result<Answer, ApiError> {
     call.any_version()?;
     let groups = state.store.groups(subscription).await.map_err(|error| trouble(&error))?;
-    Answer::ok(&page::render(groups.iter().map(render).collect(), None))
+    let answer = Answer::ok(&page::render(groups.items.iter().map(render).collect(), None))?;
+    Ok(unreadable::tell(state, answer, &groups.unreadable))
 }
 
 /// `GET /subscriptions/{s}/resourcegroups/{rg}`

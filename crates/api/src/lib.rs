@@ -18,6 +18,7 @@ mod provider;
 mod request;
 mod route;
 mod state;
+mod unreadable;
 mod write;
 
 use std::sync::Arc;

@@ -266,6 +266,15 @@ impl ApiError {
         Self::new(500, "InternalServerError", message)
     }
 
+    /// 500: what is stored of something can't be read.
+    pub fn unreadable(what: &str, detail: &str) -> Self {
+        let message = format!(
+            "Could not read {what} from the store ({detail}). Delete it and create it anew, or ask whoever runs the \
+             server, to whom 'punctual doctor' says more."
+        );
+        Self::new(500, "InternalServerError", message)
+    }
+
     /// 503: come back later.
     pub fn unavailable() -> Self {
         Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")

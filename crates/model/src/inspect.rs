@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use self::report::{Due, Finding, Inspection, KindCount, Pass, Report};
+pub use self::report::{Due, Finding, Inspection, KindCount, Pass, Report, Subject};
 pub use self::tally::{Tally, Trace};
 use crate::{Cause, Counters, Entry, JobId, JobKey, JobState};
 
@@ -39,13 +39,15 @@ pub enum FindingKind {
     Counters,
     /// A part of a job is missing: its place on the agenda, its definition, its collection.
     MissingPart,
-    /// What is stored of a job can't be read.
+    /// What is stored of a job, a collection or a group can't be read.
     Unreadable,
+    /// A record of a job's history can't be read.
+    UnreadableRecord,
 }
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Overdue,
         Self::Backlog,
         Self::StaleClaim,
@@ -54,6 +56,7 @@ impl FindingKind {
         Self::Counters,
         Self::MissingPart,
         Self::Unreadable,
+        Self::UnreadableRecord,
     ];
 
     /// Its name in logs, answers and metrics.
@@ -67,6 +70,7 @@ impl FindingKind {
             Self::Counters => "counters",
             Self::MissingPart => "missing-part",
             Self::Unreadable => "unreadable",
+            Self::UnreadableRecord => "unreadable-record",
         }
     }
 
@@ -74,7 +78,12 @@ impl FindingKind {
     pub fn is_wait(self) -> bool {
         match self {
             Self::Overdue | Self::Backlog | Self::StaleClaim => true,
-            Self::NoEntry | Self::StrayEntry | Self::Counters | Self::MissingPart | Self::Unreadable => false,
+            Self::NoEntry
+            | Self::StrayEntry
+            | Self::Counters
+            | Self::MissingPart
+            | Self::Unreadable
+            | Self::UnreadableRecord => false,
         }
     }
 }
@@ -94,6 +103,8 @@ pub struct Evidence {
     pub standing: Option<Standing>,
     /// What can't be read of it; never a secret.
     pub unreadable: Option<String>,
+    /// Records that were met and can't be read: their sequence numbers, and why.
+    pub unreadable_records: Vec<(i64, String)>,
     /// Whether it was claimed shortly before or after the snapshot: then it is in the middle of something.
     pub claimed: bool,
     /// What its history counts to.
@@ -265,6 +276,7 @@ mod tests {
                 revision: 1,
             }),
             unreadable: None,
+            unreadable_records: Vec::new(),
             claimed: false,
             history: HistoryEvidence::Whole(Tally::default()),
         }

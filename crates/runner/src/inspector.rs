@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   every few seconds   look: entries that nobody claims, claims that nobody ends     waits
-//!   once in an hour     walk: every job, in small pieces with pauses                  walk
+//!                             what others have met and could not read                 walk
+//!   once in an hour     walk: every collection and every job, in small pieces         walk
 //!                             └── a suspect is read again in one snapshot ──> book: findings, counts
 //! ```
 //!
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use punctual_model::Clock;
-use punctual_model::inspect::{Inspection, Report};
+use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_store::{Survey, Trouble};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -94,6 +95,7 @@ impl Inspector {
     pub async fn look(&self, now: Instant) -> Result<(), Trouble> {
         self.book().begin_look();
         self.look_at_waits(now).await?;
+        self.look_at_suspects().await?;
         self.look_at_left_out().await?;
         self.look_at_findings_again().await
     }
@@ -125,6 +127,10 @@ impl Inspector {
 impl Inspection for Inspector {
     fn report(&self) -> Report {
         self.book().report()
+    }
+
+    fn suspect(&self, subject: Subject) {
+        self.book().suspect(subject);
     }
 }
 

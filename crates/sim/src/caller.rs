@@ -103,7 +103,7 @@ impl Caller<'_> {
                 return Ok(());
             }
             let ask = JobsAsk { state: None, skip: 0, limit: JOBS_MAX };
-            let jobs = self.store.jobs(key, &ask).await?;
+            let jobs = self.store.jobs(key, &ask).await?.items;
             let (switched, skips) = decide::switch(&jobs, on, self.now);
             let write = CollectionWrite {
                 collection: Collection { state, ..existing },

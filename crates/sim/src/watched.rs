@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Evidence, Trace};
+use punctual_model::inspect::{Evidence, Subject, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite,
-    CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Repaired,
-    Resources, Settled, Settlement, Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
-    WriteError,
+    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
+    CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite,
+    JobsAsk, Page, Repaired, Resources, Settled, Settlement, Store, StoredRecord, Survey, SurveyAsk, Trouble,
+    Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -174,7 +174,7 @@ impl Resources for Watched {
         self.read(self.shared.store().collection(key)).await
     }
 
-    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble> {
         self.read(self.shared.store().collections(ask)).await
     }
 
@@ -221,7 +221,7 @@ impl Resources for Watched {
         self.read(self.shared.store().job_in_collection(key)).await
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
         self.read(self.shared.store().jobs(collection, ask)).await
     }
 
@@ -252,7 +252,7 @@ impl Resources for Watched {
         self.shared.store().group(key).await
     }
 
-    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+    async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble> {
         self.shared.store().groups(subscription).await
     }
 
@@ -275,7 +275,7 @@ impl Resources for Watched {
 
 #[async_trait]
 impl Archive for Watched {
-    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
+    async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble> {
         self.read(self.shared.store().history(ask)).await
     }
 
@@ -322,6 +322,14 @@ impl Survey for Watched {
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
         self.shared.store().survey(ask).await
+    }
+
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
+        self.shared.store().survey_collections(after, limit).await
+    }
+
+    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
+        self.shared.store().damage(subject).await
     }
 
     async fn traces(

@@ -349,8 +349,9 @@ impl World {
     fn jobs(&self) -> Vec<Job> {
         let ask = JobsAsk { state: None, skip: 0, limit: MANY };
         let store = self.shared.store();
-        let of =
-            |index| block_on(store.jobs(&shelf_key(index), &ask)).expect("the store itself has no faults");
+        let of = |index| {
+            block_on(store.jobs(&shelf_key(index), &ask)).expect("the store itself has no faults").items
+        };
         (0..COLLECTIONS).flat_map(of).collect()
     }
 
@@ -360,7 +361,7 @@ impl World {
         for index in 0..COLLECTIONS {
             let key = shelf_key(index);
             let collection = block_on(store.collection(&key)).expect("the store itself has no faults");
-            let jobs = block_on(store.jobs(&key, &ask)).expect("the store itself has no faults");
+            let jobs = block_on(store.jobs(&key, &ask)).expect("the store itself has no faults").items;
             match collection {
                 Some(collection) => self.book.open().judge(&collection, &jobs),
                 None => self.book.open().extend(vec![format!("collection {index} is gone")]),
@@ -389,7 +390,7 @@ impl World {
     fn history(&self, job: &Job) -> (Vec<Record>, Vec<Skip>) {
         let store = self.shared.store();
         let ask = HistoryAsk { job: job.id, statuses: Vec::new(), after: None, skip: 0, limit: MANY };
-        let records = block_on(store.history(&ask)).expect("the store itself has no faults");
+        let records = block_on(store.history(&ask)).expect("the store itself has no faults").items;
         let skips = store.skips(job.id, Timestamp::MIN, Timestamp::MAX, MANY);
         let skips = block_on(skips).expect("the store itself has no faults");
         (records.into_iter().map(|stored| stored.record).collect(), skips)

@@ -9,9 +9,9 @@ use punctual_store::{AheadAsk, AheadPage, Vault};
 use rusqlite::{Connection, Row, params};
 
 use crate::mishap::Mishap;
+use crate::query;
 use crate::row::{self, JobRow, Last, bound};
 use crate::standing::instant;
-use crate::{query, survey};
 
 /// As many skips are looked at that began before now and end after: there is one, or as many as edits made.
 const SKIPS_MAX: usize = 1_000;
@@ -36,7 +36,7 @@ pub(crate) fn page(conn: &Connection, ask: &AheadAsk, vault: &Vault) -> Result<A
                 page.found.extend(found);
             }
             // The inspector tells of it.
-            Err(mishap) => drop(survey::damage(mishap)?),
+            Err(mishap) => drop(mishap.into_damage()?),
         }
     }
     page.last = page.last.filter(|_| more);

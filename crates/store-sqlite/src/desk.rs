@@ -142,21 +142,20 @@ impl Desk {
         if let Some(known) = self.known.get(key) {
             return Ok(Some(known.clone()));
         }
-        let Some((id, collection)) = self.collection(key)? else { return Ok(None) };
+        // Its document is not read: who can't read it may still delete it and its jobs.
+        let found = row::one(&self.conn, query::collection, row::collection_params(key), |row| {
+            Ok((row.get(0)?, row::collection_key(row)?, row.get(5)?))
+        })?;
+        let Some((id, found_key, revision)) = found else { return Ok(None) };
         let count = row::number(&self.conn, query::job_count_of, [id])?.unwrap_or(0);
-        let known = Known {
-            id,
-            key: collection.key,
-            revision: collection.revision,
-            job_count: u32::try_from(count).unwrap_or(u32::MAX),
-        };
+        let job_count = u32::try_from(count).unwrap_or(u32::MAX);
+        let known = Known { id, key: found_key, revision, job_count };
         self.known.insert(key.clone(), known.clone());
         Ok(Some(known))
     }
 
     fn collection(&self, key: &CollectionKey) -> Result<Option<(i64, Collection)>, Mishap> {
-        let params = [key.group.subscription.folded(), key.group.name.folded(), key.name.folded()];
-        row::one(&self.conn, query::collection, params, row::collection)
+        row::one(&self.conn, query::collection, row::collection_params(key), row::collection)
     }
 
     /// Says that a job has a new entry in place of its old one, if any, and takes its claim back

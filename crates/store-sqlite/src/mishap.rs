@@ -17,8 +17,8 @@ pub(crate) enum Mishap {
 }
 
 impl Mishap {
-    /// A row that can't be read. The texts of a codec's errors never show content.
-    pub(crate) fn unreadable(what: impl Into<String>, error: &CodecError) -> Self {
+    /// A document that can't be read. The texts of a codec's errors never show content.
+    pub(crate) fn unreadable(what: &'static str, error: &CodecError) -> Self {
         let detail = match error {
             CodecError::Sealed(source) => format!("{error}: {source}"),
             CodecError::UnknownVersion
@@ -26,12 +26,30 @@ impl Mishap {
             | CodecError::Invalid { .. }
             | CodecError::Mismatch => error.to_string(),
         };
-        Self::Unreadable { what: what.into(), detail }
+        Self::Unreadable { what: what.to_owned(), detail }
     }
 
-    /// A column whose value is none that can be there.
+    /// A column whose value no version of this program writes.
     pub(crate) fn invalid(what: &'static str) -> Self {
-        Self::Unreadable { what: what.to_owned(), detail: "it is not a value that is written".to_owned() }
+        Self::Unreadable { what: what.to_owned(), detail: "it has a value that is not known".to_owned() }
+    }
+
+    /// What is wrong with a row that can't be read; anything else that went wrong is not about that row.
+    pub(crate) fn into_damage(self) -> Result<String, Self> {
+        match self {
+            Self::Sql(error) if error.sqlite_error_code().is_some() => Err(Self::Sql(error)),
+            Self::Panicked => Err(self),
+            Self::Sql(error) => Ok(error.to_string()),
+            Self::Unreadable { what, detail } => Ok(format!("{what}: {detail}")),
+        }
+    }
+
+    /// The same, and where a row can't be read, which one that is.
+    pub(crate) fn of(self, what: impl FnOnce() -> String) -> Self {
+        match self.into_damage() {
+            Ok(detail) => Self::Unreadable { what: what(), detail },
+            Err(other) => other,
+        }
     }
 
     /// What a caller is told. One mishap may be told to many: all that were in its group.

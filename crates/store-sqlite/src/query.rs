@@ -75,7 +75,9 @@ mod text {
         started_after
         survey
         survey_collection
+        survey_collections
         survey_orphans
+        survey_record
         survey_traces
         sweep_skips
         tried_at

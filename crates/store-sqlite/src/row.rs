@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use punctual_model::inspect::Subject;
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
     SkipReason, Sku,
 };
 use punctual_store::codec::{self, Number};
-use punctual_store::{Group, StoredRecord, Vault};
+use punctual_store::instant::from_ticks;
+use punctual_store::{Group, HistoryCursor, Page, PageRow, StoredRecord, Unreadable, Vault};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
@@ -40,6 +43,27 @@ pub(crate) fn many<T>(
         found.push(read(row)?);
     }
     Ok(found)
+}
+
+/// Runs a query for a page of at most `limit` rows, of which it finds one more if there is more. A row that
+/// can't be read is told beside the others.
+pub(crate) fn page<T, C>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    limit: usize,
+    mut read: impl FnMut(&Row<'_>) -> (Option<C>, Subject, Result<T, Mishap>),
+) -> Result<Page<T, C>, Mishap> {
+    let rows = many(conn, sql, params, |row| {
+        let (cursor, subject, item) = read(row);
+        let item = match item {
+            Ok(item) => Ok(item),
+            Err(Mishap::Unreadable { what, detail }) => Err(Unreadable { subject, what, detail }),
+            Err(mishap) => return Err(mishap),
+        };
+        Ok(PageRow { item, cursor })
+    });
+    Ok(Page::new(rows?, limit))
 }
 
 /// Runs a query for one number.
@@ -84,6 +108,11 @@ impl Last {
 
 /// A row of `job.sql`, `jobs.sql` or `job_by_id.sql`.
 pub(crate) fn job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRow, Mishap> {
+    read_job(row, vault, last)
+        .map_err(|mishap| mishap.of(|| format!("job {}{}", number_of(row), called(row, &[6, 1]))))
+}
+
+fn read_job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRow, Mishap> {
     let id = JobId(row.get(0)?);
     let sealed = match row.get_ref(3)? {
         ValueRef::Null => None,
@@ -91,67 +120,116 @@ pub(crate) fn job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRo
     };
     let document = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
     let spec = codec::decode_spec(document, sealed, id, vault)
-        .map_err(|error| Mishap::unreadable(format!("job {}", id.0), &error))?;
+        .map_err(|error| Mishap::unreadable("its definition", &error))?;
     let (collection, region) = last.collection(row)?;
     let key = JobKey { collection, name: name(row, 1)? };
     let StandingColumns { progress, state, generation, put_at, counters, last_started_at, revision } =
         StandingColumns::read(row, 7)?;
     let spec = Arc::new(spec);
     let job = Job { id, key, spec, state, generation, put_at, counters, last_started_at, progress, revision };
-    let sku = Sku::from_number(row.get(30)?).ok_or(Mishap::invalid("the plan of a collection"))?;
+    let sku = Sku::from_number(row.get(30)?).ok_or(Mishap::invalid("the plan of its collection"))?;
     Ok(JobRow { job, region, sku })
 }
 
 /// A row of `collection.sql` and its like: its number and itself.
 pub(crate) fn collection(row: &Row<'_>) -> Result<(i64, Collection), Mishap> {
-    let id: i64 = row.get(0)?;
-    let key = CollectionKey::new(name(row, 1)?, name(row, 2)?, name(row, 3)?);
-    let document = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
-    let collection = codec::decode_collection(document, key, row.get(5)?)
-        .map_err(|error| Mishap::unreadable(format!("collection {id}"), &error))?;
-    Ok((id, collection))
+    let read = || {
+        let document = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+        let collection = codec::decode_collection(document, collection_key(row)?, row.get(5)?)
+            .map_err(|error| Mishap::unreadable("its document", &error))?;
+        Ok((row.get(0)?, collection))
+    };
+    read().map_err(|mishap: Mishap| {
+        mishap.of(|| format!("collection {}{}", number_of(row), called(row, &[2, 3])))
+    })
+}
+
+/// The parameters by which a collection is found.
+pub(crate) fn collection_params(key: &CollectionKey) -> [&str; 3] {
+    [key.group.subscription.folded(), key.group.name.folded(), key.name.folded()]
+}
+
+/// Where the collection of a row of `collection.sql` and its like is.
+pub(crate) fn collection_key(row: &Row<'_>) -> Result<CollectionKey, Mishap> {
+    Ok(CollectionKey::new(name(row, 1)?, name(row, 2)?, name(row, 3)?))
 }
 
 /// A row of `group.sql` or `groups.sql`.
 pub(crate) fn group(row: &Row<'_>) -> Result<Group, Mishap> {
-    let tags: String = row.get(3)?;
-    Ok(Group {
-        key: GroupKey { subscription: name(row, 0)?, name: name(row, 1)? },
-        location: row.get(2)?,
-        tags: serde_json::from_str(&tags).map_err(|_| Mishap::invalid("the tags of a group"))?,
-        created_at: instant(row.get(4)?)?,
-    })
+    let read = || {
+        let tags: String = row.get(3)?;
+        Ok(Group {
+            key: group_key(row)?,
+            location: row.get(2)?,
+            tags: serde_json::from_str(&tags).map_err(|_| Mishap::invalid("its tags"))?,
+            created_at: instant(row.get(4)?)?,
+        })
+    };
+    read().map_err(|mishap: Mishap| mishap.of(|| format!("resource group{}", called(row, &[1]))))
+}
+
+/// Where the group of such a row is.
+pub(crate) fn group_key(row: &Row<'_>) -> Result<GroupKey, Mishap> {
+    Ok(GroupKey { subscription: name(row, 0)?, name: name(row, 1)? })
 }
 
 /// A row of `history.sql` or `records_between.sql`.
 pub(crate) fn record(row: &Row<'_>) -> Result<StoredRecord, Mishap> {
+    read_record(row).map_err(|mishap| {
+        mishap.of(|| format!("record {} of job {}", number_of(row), row.get(1).unwrap_or(0_i64)))
+    })
+}
+
+fn read_record(row: &Row<'_>) -> Result<StoredRecord, Mishap> {
     let record = Record {
         job: JobId(row.get(1)?),
         generation: row.get(2)?,
         nominal_at: instant(row.get(3)?)?,
-        cause: Cause::from_number(row.get(4)?).ok_or(Mishap::invalid("the cause of a record"))?,
+        cause: Cause::from_number(row.get(4)?).ok_or(Mishap::invalid("its cause"))?,
         step: row.get(5)?,
         attempt: row.get(6)?,
         ordinal: row.get(7)?,
         started_at: instant(row.get(8)?)?,
         ended_at: instant(row.get(9)?)?,
-        status: RecordStatus::from_number(row.get(10)?).ok_or(Mishap::invalid("the status of a record"))?,
+        status: RecordStatus::from_number(row.get(10)?).ok_or(Mishap::invalid("its status"))?,
         message: row.get(11)?,
     };
     Ok(StoredRecord { sequence: row.get(0)?, record })
 }
 
+/// Where such a row is in a history. Ticks that are no instant are before or behind all others.
+pub(crate) fn record_cursor(row: &Row<'_>) -> Option<HistoryCursor> {
+    let (sequence, ticks): (i64, i64) = (row.get(0).ok()?, row.get(8).ok()?);
+    let beyond = if ticks > 0 { Timestamp::MAX } else { Timestamp::MIN };
+    Some(HistoryCursor { started_at: from_ticks(ticks).unwrap_or(beyond), sequence })
+}
+
 /// A row of `skips.sql`.
 pub(crate) fn skip(row: &Row<'_>) -> Result<Skip, Mishap> {
+    read_skip(row).map_err(|mishap| mishap.of(|| format!("a skip of job {}", number_of(row))))
+}
+
+fn read_skip(row: &Row<'_>) -> Result<Skip, Mishap> {
     Ok(Skip {
         job: JobId(row.get(0)?),
         generation: row.get(1)?,
         first_at: instant(row.get(2)?)?,
         last_at: instant(row.get(3)?)?,
-        count: u64::try_from(row.get::<_, i64>(4)?).map_err(|_| Mishap::invalid("the count of a skip"))?,
-        reason: SkipReason::from_number(row.get(5)?).ok_or(Mishap::invalid("the reason of a skip"))?,
+        count: u64::try_from(row.get::<_, i64>(4)?).map_err(|_| Mishap::invalid("its count"))?,
+        reason: SkipReason::from_number(row.get(5)?).ok_or(Mishap::invalid("its reason"))?,
         decided_at: instant(row.get(6)?)?,
     })
+}
+
+/// The number in the first column, by which rows are told apart.
+pub(crate) fn number_of(row: &Row<'_>) -> i64 {
+    row.get(0).unwrap_or(0)
+}
+
+/// The names in some columns, in quotes; nothing if one of them can't be read.
+fn called(row: &Row<'_>, places: &[usize]) -> String {
+    let names: Result<Vec<&str>, Mishap> = places.iter().map(|place| text(row, *place)).collect();
+    names.map_or_else(|_| String::new(), |names| format!(" '{}'", names.join("/")))
 }
 
 fn name(row: &Row<'_>, place: usize) -> Result<Name, Mishap> {

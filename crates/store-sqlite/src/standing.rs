@@ -133,9 +133,9 @@ impl StandingColumns {
             None => None,
             Some(due_at) => Some(Entry {
                 due_at,
-                nominal_at: instant(1)?.ok_or(Mishap::invalid("the nominal time of an entry"))?,
+                nominal_at: instant(1)?.ok_or(Mishap::invalid("the nominal time of its entry"))?,
                 cause: Cause::from_number(row.get(first + 2)?)
-                    .ok_or(Mishap::invalid("the cause of an entry"))?,
+                    .ok_or(Mishap::invalid("the cause of its entry"))?,
                 step: row.get(first + 3)?,
                 attempt: row.get(first + 4)?,
                 ordinal: row.get(first + 5)?,
@@ -158,10 +158,9 @@ impl StandingColumns {
         };
         Ok(Self {
             progress,
-            state: JobState::from_number(row.get(first + 14)?)
-                .ok_or(Mishap::invalid("the state of a job"))?,
+            state: JobState::from_number(row.get(first + 14)?).ok_or(Mishap::invalid("its state"))?,
             generation: row.get(first + 15)?,
-            put_at: instant(16)?.ok_or(Mishap::invalid("the time of a PUT"))?,
+            put_at: instant(16)?.ok_or(Mishap::invalid("the time of its last PUT"))?,
             counters: Counters {
                 execution: row.get(first + 17)?,
                 failure: row.get(first + 18)?,
@@ -185,7 +184,7 @@ fn written_runs(runs: &[Timestamp], last_run_at: Option<Timestamp>) -> Option<Ve
 }
 
 fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), Mishap> {
-    let invalid = || Mishap::invalid("the runs of a job");
+    let invalid = || Mishap::invalid("the runs that wait");
     let all = |bytes: &[u8]| -> Result<Vec<Timestamp>, Mishap> {
         let (ticks, rest) = bytes.as_chunks::<8>();
         if rest.is_empty() {

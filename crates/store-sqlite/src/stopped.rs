@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, Trace};
+use punctual_model::inspect::{Evidence, Subject, Trace};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
-    Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Vault,
+    CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
+    UnclaimedAsk, Vault,
 };
 use rusqlite::Connection;
 
@@ -80,6 +81,14 @@ impl Survey for StoppedStore {
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
         self.ask("look at jobs", |conn| survey::page(conn, ask, self.vault.as_ref()))
+    }
+
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
+        self.ask("look at collections", |conn| survey::collections(conn, after, limit))
+    }
+
+    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
+        self.ask("look at a row", |conn| survey::damage_of(conn, subject))
     }
 
     async fn traces(

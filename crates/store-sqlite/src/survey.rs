@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Tally, Trace};
-use punctual_model::{CollectionKey, JobId, RecordStatus};
+use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Subject, Tally, Trace};
+use punctual_model::{CollectionKey, GroupKey, JobId, RecordStatus};
 use punctual_store::codec::{self, Number};
 use punctual_store::instant::{from_ticks, to_ticks};
-use punctual_store::{Extent, HistoryCursor, SurveyAsk, Vault};
+use punctual_store::{CollectionEvidence, Extent, HistoryCursor, SurveyAsk, Vault};
 use rusqlite::{Connection, Row, params};
 
 use crate::mishap::Mishap;
@@ -81,6 +81,41 @@ pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Du
     Ok(found)
 }
 
+/// Collections behind one, by number.
+pub(crate) fn collections(
+    conn: &Connection,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<CollectionEvidence>, Mishap> {
+    row::many(conn, query::survey_collections, params![after, bound(limit)], |row| {
+        let key = row::collection_key(row).unwrap_or_else(|_| CollectionKey::new("", "", ""));
+        let unreadable = damage(row::collection(row))?;
+        Ok(CollectionEvidence { number: row.get(0)?, key, unreadable })
+    })
+}
+
+/// Why something can't be read; none if it can, or is gone.
+pub(crate) fn damage_of(conn: &Connection, subject: &Subject) -> Result<Option<String>, Mishap> {
+    match subject {
+        // A whole survey says more of a job.
+        Subject::Job(_) => Ok(None),
+        Subject::Group(GroupKey { subscription, name }) => {
+            damage(row::one(conn, query::group, [subscription.folded(), name.folded()], row::group))
+        }
+        Subject::Collection(key) => {
+            damage(row::one(conn, query::collection, row::collection_params(key), row::collection))
+        }
+        Subject::Record(job, sequence) => {
+            damage(row::one(conn, query::survey_record, [*sequence, job.0], row::record))
+        }
+    }
+}
+
+/// Why a row could not be read, if it could not.
+fn damage<T>(read: Result<T, Mishap>) -> Result<Option<String>, Mishap> {
+    read.map_or_else(|mishap| mishap.into_damage().map(Some), |_| Ok(None))
+}
+
 fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mishap> {
     let before = row::one(conn, query::pruned_before, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?;
     before.flatten().map(instant).transpose()
@@ -127,7 +162,7 @@ fn trace(row: &Row<'_>) -> Result<Trace, Mishap> {
         generation: row.get(2)?,
         ordinal: row.get(3)?,
         step: row.get(4)?,
-        status: RecordStatus::from_number(row.get(5)?).ok_or(Mishap::invalid("the status of a record"))?,
+        status: RecordStatus::from_number(row.get(5)?).ok_or(Mishap::invalid("its status"))?,
     })
 }
 
@@ -154,13 +189,8 @@ impl Reading<'_> {
                 continue;
             }
             // One more than may be, so that it is seen whether there are more.
-            let (read, history) = match history(self.conn, one.job, standing.generation, left) {
-                Ok(history) => history,
-                Err(mishap) => {
-                    evidence.unreadable = Some(damage(mishap)?);
-                    (0, HistoryEvidence::LetGo)
-                }
-            };
+            let (read, history) =
+                history(self.conn, one.job, standing.generation, left, &mut evidence.unreadable_records)?;
             let long = history == HistoryEvidence::Long;
             if long && left < ask.record_limit {
                 break;
@@ -194,6 +224,7 @@ impl Reading<'_> {
             collection_enabled: collection.map(|(_, enabled)| enabled),
             standing: found.standing.as_ref().and_then(|standing| standing.as_ref().ok()).map(|(it, _)| *it),
             unreadable: unreadable.into_iter().flatten().next(),
+            unreadable_records: Vec::new(),
             claimed: false,
             history: HistoryEvidence::LetGo,
         })
@@ -209,37 +240,39 @@ impl Reading<'_> {
                 let enabled = collection.enabled();
                 (collection.key, enabled)
             })),
-            Err(mishap) => Err(damage(mishap)?),
+            Err(mishap) => Err(mishap.into_damage()?),
         };
         self.collections.insert(id, known.clone());
         Ok(known)
     }
 }
 
-/// What the records of a generation count to, and how many were read.
+/// What the records of a generation count to, and how many were read. Nothing follows from a history of which
+/// a record can't be read.
 fn history(
     conn: &Connection,
     job: i64,
     generation: u32,
     limit: usize,
+    unreadable: &mut Vec<(i64, String)>,
 ) -> Result<(usize, HistoryEvidence), Mishap> {
     let params = params![job, i64::MAX, i64::MAX, bound(limit.saturating_add(1))];
-    let traces = row::many(conn, query::survey_traces, params, trace)?;
+    let traces = row::many(conn, query::survey_traces, params, |row| match trace(row) {
+        Ok(trace) => Ok(Some(trace)),
+        Err(mishap) => {
+            let detail = mishap.into_damage()?;
+            unreadable.push((row.get(1)?, detail));
+            Ok(None)
+        }
+    })?;
     if traces.len() > limit {
         return Ok((limit, HistoryEvidence::Long));
     }
     let mut tally = Tally::default();
-    traces.iter().filter(|trace| trace.generation == generation).for_each(|trace| tally.add(*trace));
-    Ok((traces.len(), HistoryEvidence::Whole(tally)))
-}
-
-/// What a row that can't be read says of itself; anything else that went wrong is not about that row.
-pub(crate) fn damage(mishap: Mishap) -> Result<String, Mishap> {
-    match mishap {
-        Mishap::Sql(error) if error.sqlite_error_code().is_some() => Err(Mishap::Sql(error)),
-        Mishap::Panicked => Err(mishap),
-        Mishap::Sql(_) | Mishap::Unreadable { .. } => Ok(mishap.to_string()),
-    }
+    let of_now = traces.iter().flatten().filter(|trace| trace.generation == generation);
+    of_now.for_each(|trace| tally.add(*trace));
+    let history = if unreadable.is_empty() { HistoryEvidence::Whole(tally) } else { HistoryEvidence::LetGo };
+    Ok((traces.len(), history))
 }
 
 /// Marks jobs that are claimed: before the snapshot, or after it.

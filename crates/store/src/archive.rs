@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::{JobId, Record, RecordStatus, Skip};
 
-use crate::Trouble;
+use crate::{Page, Trouble};
 
 /// Reads history and lets go of it.
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Records of a job, newest start first, then the later written first.
-    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble>;
+    /// Records of a job, newest start first, then the later written first; a page of at most `limit`.
+    async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
 
     /// Records of the occurrences of a job whose nominal time lies in `from..=to`, ordered by nominal
     /// time, cause, step and attempt; at most `limit`.

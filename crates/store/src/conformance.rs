@@ -132,6 +132,7 @@ macro_rules! conformance {
         }
         $crate::conformance_cases! { $make, survey:
             every_job_is_told_once_in_pages
+            every_collection_is_told_once_in_pages
             a_page_ends_where_its_records_do
             evidence_is_what_was_written
             a_switched_off_collection_is_told

@@ -21,6 +21,7 @@ mod error;
 pub mod instant;
 mod key_ring;
 mod memory;
+mod page;
 mod repair;
 mod resources;
 mod survey;
@@ -34,11 +35,12 @@ pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
 pub use memory::MemoryStore;
+pub use page::{Page, PageRow, Unreadable};
 pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources,
 };
-pub use survey::{Extent, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk};
+pub use survey::{CollectionEvidence, Extent, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk};
 pub use vault::{Place, Vault, VaultError};
 
 /// A whole store.

@@ -19,7 +19,7 @@ use punctual_model::{
 use tokio::sync::watch;
 
 use crate::claims::Claims;
-use crate::{Group, StoredRecord};
+use crate::{Group, Page, PageRow, StoredRecord};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -160,6 +160,12 @@ impl State {
             .iter()
             .map(|(sequence, record)| StoredRecord { sequence: *sequence, record: record.clone() })
     }
+}
+
+/// A page of what was found behind a place, each with its own place.
+fn page<T, C>(found: impl Iterator<Item = (C, T)>, limit: usize) -> Page<T, C> {
+    let rows = found.take(limit.saturating_add(1));
+    Page::new(rows.map(|(cursor, item)| PageRow { item: Ok(item), cursor: Some(cursor) }).collect(), limit)
 }
 
 /// All that identifies an attempt.

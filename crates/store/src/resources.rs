@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobKey, JobState, Name, Skip};
 
-use crate::{Trouble, WriteError};
+use crate::{Page, Trouble, WriteError};
 
 /// Reads and writes groups, collections and jobs. Each method is one transaction.
 #[async_trait]
@@ -20,8 +20,8 @@ pub trait Resources: Send + Sync {
     /// A collection, or none.
     async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
 
-    /// Collections by group and name, ascending, at most `limit`.
-    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble>;
+    /// Collections by group and name, ascending, a page of at most `limit`.
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble>;
 
     /// Writes a collection, and with it those of its jobs that the change touches. Creates its group
     /// if need be. Returns it with its new revision. Refused if the collection's or a job's revision
@@ -52,8 +52,9 @@ pub trait Resources: Send + Sync {
     /// whole means that there is no collection.
     async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
 
-    /// Jobs of a collection by name, ascending. Empty where there is no collection.
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble>;
+    /// Jobs of a collection by name, ascending, a page of at most `limit`; the next one skips so many.
+    /// Empty where there is no collection.
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
 
     /// How many jobs a collection has.
     async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble>;
@@ -72,8 +73,8 @@ pub trait Resources: Send + Sync {
     /// A group, or none.
     async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble>;
 
-    /// The groups of a subscription by name.
-    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble>;
+    /// The groups of a subscription by name: one page, of as many as anybody has.
+    async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
 
     /// Writes a group. True if it is new.
     async fn put_group(&self, group: &Group) -> Result<bool, Trouble>;

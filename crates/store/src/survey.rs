@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::JobId;
-use punctual_model::inspect::{Due, Evidence, Trace};
+use punctual_model::inspect::{Due, Evidence, Subject, Trace};
+use punctual_model::{CollectionKey, JobId};
 
 use crate::{Fence, HistoryCursor, Trouble};
 
@@ -25,6 +25,12 @@ pub trait Survey: Send + Sync {
     /// A job that has lost a part is there as well, and one that can't be read keeps no other from being
     /// told.
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
+
+    /// What there is of each collection behind one, by number; at most `limit`. Empty at the end.
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble>;
+
+    /// Why a group, a collection or a record of a history can't be read; none if it can, or is gone.
+    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble>;
 
     /// What counts of the records of a job, newest start first, those behind one; at most `limit`.
     async fn traces(
@@ -54,6 +60,17 @@ pub struct Extent {
     pub schema_version: u32,
     /// The highest id that was given to a job.
     pub last_job: JobId,
+}
+
+/// What a store has of one collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CollectionEvidence {
+    /// Its number: above that of any before it, and never below 1.
+    pub number: i64,
+    /// Where it is.
+    pub key: CollectionKey,
+    /// What can't be read of it.
+    pub unreadable: Option<String>,
 }
 
 /// Which jobs to look at.

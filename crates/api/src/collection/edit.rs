@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use punctual_arm::{ApiError, quota};
 use punctual_model::{Collection, CollectionKey, Job, Limits, decide};
-use punctual_store::{CollectionDecision, CollectionWrite, JobsAsk, Refusal, WriteError};
+use punctual_store::{
+    CollectionDecision, CollectionWrite, JobsAsk, Refusal, Trouble, Unreadable, WriteError,
+};
 
 use super::read;
 use crate::answer::trouble;
@@ -91,10 +93,14 @@ fn concerns_jobs(from: Option<&Collection>, to: &Collection) -> bool {
     from.is_some_and(|from| from.enabled() != to.enabled() || from.sku != to.sku)
 }
 
-/// All jobs of a collection: as many as it may have.
+/// All jobs of a collection: as many as it may have. A change that concerns all can't leave one out.
 async fn all_jobs(state: &ApiState, key: &CollectionKey) -> Result<Vec<Job>, ApiError> {
     let ask = JobsAsk { state: None, skip: 0, limit: usize::MAX };
-    state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))
+    let jobs = state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))?;
+    match jobs.unreadable.into_iter().next() {
+        None => Ok(jobs.items),
+        Some(Unreadable { what, detail, .. }) => Err(trouble(&Trouble::Corrupt { what, detail })),
+    }
 }
 
 /// What changing a collection comes to; `jobs` are all of its jobs where the change concerns them.

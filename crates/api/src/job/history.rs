@@ -8,6 +8,7 @@ use super::find;
 use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
+use crate::unreadable;
 
 pub(crate) async fn history(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     call.version()?;
@@ -17,17 +18,15 @@ pub(crate) async fn history(state: &ApiState, call: &Call<'_>, key: &JobKey) -> 
         return Answer::ok(&page::answer(Vec::new(), None));
     }
     let after = page.after.map(|(started_at, sequence)| HistoryCursor { started_at, sequence });
-    // One more than is shown says whether there is more.
-    let ask =
-        HistoryAsk { job: job.id, statuses: page.statuses, after, skip: page.skip, limit: page.limit + 1 };
-    let mut records = state.store.history(&ask).await.map_err(|error| trouble(&error))?;
-    let more = records.len() > page.limit && !page.topped;
-    records.truncate(page.limit);
-    let last = records.last().filter(|_| more);
-    let next = last.map(|last| {
-        let token = HistoryPage::token(last.record.started_at, last.sequence);
+    let HistoryPage { statuses, skip, limit, .. } = page;
+    let ask = HistoryAsk { job: job.id, statuses, after, skip, limit };
+    let records = state.store.history(&ask).await.map_err(|error| trouble(&error))?;
+    let next = records.next.filter(|_| !page.topped).map(|last| {
+        let token = HistoryPage::token(last.started_at, last.sequence);
         call.next_link(state, "$skiptoken", &token)
     });
-    let values = records.iter().map(|stored| arm_history::answer(&job.key, &stored.record, stored.sequence));
-    Answer::ok(&page::answer(values.collect(), next))
+    let shown = records.items.iter();
+    let shown = shown.map(|stored| arm_history::answer(&job.key, &stored.record, stored.sequence));
+    let answer = Answer::ok(&page::answer(shown.collect(), next))?;
+    Ok(unreadable::tell(state, answer, &records.unreadable))
 }

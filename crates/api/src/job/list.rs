@@ -8,6 +8,7 @@ use super::{in_flight, render};
 use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
+use crate::unreadable;
 
 pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey) -> Result<Answer, ApiError> {
     let version = call.version()?;
@@ -17,14 +18,13 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey)
     if page.empty {
         return Answer::ok(&page::answer(Vec::new(), None));
     }
-    // One more than is shown says whether there is more.
-    let ask = JobsAsk { state: page.state, skip: page.skip, limit: page.limit + 1 };
-    let mut jobs = state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))?;
-    let more = jobs.len() > page.limit && !page.topped;
-    jobs.truncate(page.limit);
-    let next = more.then(|| call.next_link(state, "$skip", &(page.skip + page.limit).to_string()));
-    let in_flight = in_flight(state, &jobs).await?;
+    let ask = JobsAsk { state: page.state, skip: page.skip, limit: page.limit };
+    let jobs = state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))?;
+    let next = jobs.next.filter(|_| !page.topped);
+    let next = next.map(|skip| call.next_link(state, "$skip", &skip.to_string()));
+    let in_flight = in_flight(state, &jobs.items).await?;
     let dialect = call.dialect(true);
-    let values = jobs.iter().map(|job| render(job, &collection, &in_flight, version, dialect)).collect();
-    Answer::ok(&page::answer(values, next))
+    let shown = jobs.items.iter().map(|job| render(job, &collection, &in_flight, version, dialect));
+    let answer = Answer::ok(&page::answer(shown.collect(), next))?;
+    Ok(unreadable::tell(state, answer, &jobs.unreadable))
 }

@@ -1,6 +1,6 @@
 //! `GET /doctor`.
 
-use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Report};
+use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Report, Subject};
 use punctual_model::{CollectionKey, JobId};
 
 use crate::world::World;
@@ -14,7 +14,7 @@ async fn findings_are_told_with_what_they_mean_and_what_to_do() {
         schema_version: Some(2),
         findings: vec![Finding {
             kind: FindingKind::NoEntry,
-            job: JobId(7),
+            subject: Subject::Job(JobId(7)),
             key: Some(CollectionKey::new("s", "g", "c").job("j")),
             detail: "it is enabled and has no entry".into(),
             found_at,

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_api::{ApiState, Settings};
 use punctual_model::decide::{self, Attempt};
-use punctual_model::inspect::{Inspection, Report};
+use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_model::{Clock, Limits, Mint, Outcome, OutcomeKind};
 use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
@@ -36,6 +36,8 @@ impl Inspection for Told {
     fn report(&self) -> Report {
         self.0.lock().unwrap().clone()
     }
+
+    fn suspect(&self, _: Subject) {}
 }
 
 /// What came back.

@@ -74,13 +74,25 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
 fn print_kind(kind: &Kind, findings: &[&FindingView], output: &mut dyn Write) -> io::Result<()> {
     let Kind { kind: name, open, total, meaning, advice } = kind;
     writeln!(output, "\n{name}: {open} now, {total} since the start\n  {meaning}\n  What to do: {advice}")?;
-    for FindingView { job_id, job, detail, found_at, .. } in findings.iter().take(SHOWN_MAX) {
-        let job = job.as_ref().map_or_else(|| format!("job {job_id}"), |id| format!("{id} (job {job_id})"));
-        writeln!(output, "  - {job}\n    {detail}; found at {found_at}")?;
+    for finding in findings.iter().take(SHOWN_MAX) {
+        let FindingView { detail, found_at, .. } = finding;
+        writeln!(output, "  - {}\n    {detail}; found at {found_at}", subject(finding))?;
     }
     let more = usize::try_from(*open).unwrap_or(usize::MAX).saturating_sub(findings.len().min(SHOWN_MAX));
     if more > 0 {
         writeln!(output, "  and {more} more; --output json lists up to 1000 findings")?;
     }
     Ok(())
+}
+
+/// What a finding is about.
+fn subject(finding: &FindingView) -> String {
+    let FindingView { job_id, job, resource, record, .. } = finding;
+    let number = job_id.map_or_else(|| "the server".to_owned(), |number| format!("job {number}"));
+    match (job, resource, record) {
+        (_, Some(resource), _) => resource.clone(),
+        (_, None, Some(record)) => format!("record {record} of {number}"),
+        (Some(id), None, None) => format!("{id} ({number})"),
+        (None, None, None) => number,
+    }
 }

@@ -113,6 +113,7 @@ fn what_is_broken_is_found_in_stopped_data_and_by_the_running_server() {
     check("DELETE FROM history", "counters", 1);
     check("UPDATE agenda SET state = 9 WHERE job = 3", "unreadable", 3);
     check("UPDATE jobs SET document = X'00' WHERE id = 3", "unreadable", 3);
+    check("UPDATE history SET status = 99", "unreadable-record", 1);
 }
 
 #[test]
@@ -138,6 +139,69 @@ fn a_job_that_is_due_and_cannot_be_read_is_a_finding_until_it_is_made_anew() {
     };
     assert_eq!(totals("unreadable"), (Some(0), Some(1)));
     assert_eq!(totals("stale-claim"), (Some(0), Some(0)), "it was not left claimed");
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_of_lists_and_named_by_answer_and_doctor() {
+    let folder = data_of_three_jobs();
+    let server = Server::start(folder.path(), &CLOCK);
+    server.put_collection("d");
+    let list = |path: &str, names: &str, left_out: Option<&str>| {
+        let answer = server.call("GET", &Server::path(path), None);
+        assert_eq!(answer.status, 200, "{path}");
+        let items = answer.body["value"].as_array().unwrap().iter();
+        let shown: Vec<_> =
+            items.map(|item| item["name"].as_str().unwrap().rsplit('/').next().unwrap()).collect();
+        let mut headers = answer.headers.lines();
+        let header = headers.find_map(|line| line.strip_prefix("x-punctual-unreadable: "));
+        assert_eq!((shown.join(" ").as_str(), header), (names, left_out), "{path}");
+    };
+    list("", "c d", None);
+    list("/c/jobs", "a b c", None);
+    damage(
+        folder.path(),
+        "UPDATE jobs SET document = X'00' WHERE name = 'b';
+         UPDATE collections SET document = X'00' WHERE name = 'd';
+         UPDATE history SET message = CAST(X'FF' AS TEXT)",
+    );
+    list("", "c", Some("collection 2 'g1/d'"));
+    list("/c/jobs", "a c", Some("job 2 'c/b'"));
+    list("/c/jobs/a/history", "", Some("record 1 of job 1"));
+    for (path, name) in [("/c/jobs/b", "job 2 'c/b'"), ("/d", "collection 2 'g1/d'")] {
+        let answer = server.call("GET", &Server::path(path), None);
+        let message = answer.body["error"]["message"].as_str().unwrap();
+        assert!(
+            answer.status == 500 && message.contains(name) && message.contains("punctual doctor"),
+            "{message}"
+        );
+    }
+    let found = |checkup: &Value| {
+        let findings = checkup["findings"].as_array().unwrap().iter();
+        let told = |finding: &Value| {
+            let subject = ["resource", "job", "record"].map(|member| finding[member].clone());
+            let subject =
+                subject.iter().find(|it| !it.is_null()).map(ToString::to_string).unwrap_or_default();
+            format!(
+                "{} {}",
+                finding["kind"].as_str().unwrap(),
+                subject.trim_matches('"').rsplit('/').next().unwrap()
+            )
+        };
+        let mut found: Vec<String> = findings.map(told).collect();
+        found.sort();
+        found
+    };
+    let all = ["unreadable b", "unreadable d", "unreadable-record 1"];
+    wait_for(&server, "what was left out", |checkup| found(checkup) == all);
+    let url = format!("http://{}", server.address);
+    let shown = String::from_utf8(run(&["doctor", "--url", &url], "").stdout).unwrap();
+    for part in ["/jobCollections/c/jobs/b (job 2)\n", "/jobCollections/d\n", "- record 1 of job 1\n"] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    for path in ["/c/jobs/b", "/c/jobs/a", "/d"] {
+        assert_eq!(server.call("DELETE", &Server::path(path), None).status, 200, "{path}");
+    }
+    wait_for(&server, "that all is well", |checkup| checkup["status"] == "healthy");
 }
 
 #[test]

@@ -5,16 +5,47 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::FindingKind;
-use crate::{JobId, JobKey};
+use crate::{CollectionKey, GroupKey, JobId, JobKey};
 
-/// Something that does not hold, of one job.
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A job.
+    Job(JobId),
+    /// A resource group.
+    Group(GroupKey),
+    /// A collection.
+    Collection(CollectionKey),
+    /// A record of a job's history, by its sequence number.
+    Record(JobId, i64),
+}
+
+impl Subject {
+    /// The job that it is, or is a part of.
+    pub fn job(&self) -> Option<JobId> {
+        match self {
+            Self::Job(job) | Self::Record(job, _) => Some(*job),
+            Self::Group(_) | Self::Collection(_) => None,
+        }
+    }
+
+    /// What it is called if it can't be read.
+    pub fn unreadable_kind(&self) -> FindingKind {
+        match self {
+            Self::Job(_) | Self::Group(_) | Self::Collection(_) => FindingKind::Unreadable,
+            Self::Record(..) => FindingKind::UnreadableRecord,
+        }
+    }
+}
+
+/// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What.
     pub kind: FindingKind,
-    /// Of which job.
-    pub job: JobId,
-    /// Where that is, if it is known.
+    /// Of what.
+    pub subject: Subject,
+    /// Where the job is, if it is about one and that is known.
     pub key: Option<JobKey>,
     /// With which values.
     pub detail: String,
@@ -80,4 +111,7 @@ pub struct Report {
 pub trait Inspection: Send + Sync {
     /// What is known now. Costs a copy of what is kept.
     fn report(&self) -> Report;
+
+    /// Somebody has met something that can't be read: it is looked at soon.
+    fn suspect(&self, subject: Subject);
 }

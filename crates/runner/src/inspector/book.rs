@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use punctual_model::inspect::{Due, Finding, FindingKind, Flaw, KindCount, Pass, Report};
+use punctual_model::inspect::{Due, Finding, FindingKind, Flaw, KindCount, Pass, Report, Subject};
 use punctual_model::{Chain, JobId, JobKey};
 use punctual_store::{Extent, Trouble};
 
 /// How many findings are kept. Where there are more, something is so wrong that the first ones show it.
 const FINDINGS_MAX: usize = 1_000;
+
+/// How many suspects wait to be looked at.
+const SUSPECTS_MAX: usize = 1_000;
 
 /// How many lines are logged between two looks; of the others, how many there were.
 const LINES_MAX: usize = 50;
@@ -22,7 +25,9 @@ pub(super) struct Book {
     pub(super) progress: Option<f64>,
     last_pass: Option<Pass>,
     pass_count: u64,
-    open: BTreeMap<(JobId, FindingKind), Finding>,
+    open: BTreeMap<(Subject, FindingKind), Finding>,
+    /// What others have met and could not read, to be looked at next.
+    suspects: BTreeSet<Subject>,
     totals: BTreeMap<FindingKind, u64>,
     /// What was found and not kept: now, in the walk under way, and in the last that ended.
     unkept_waits: BTreeMap<FindingKind, u64>,
@@ -42,20 +47,26 @@ pub(super) enum Task {
 }
 
 impl Book {
-    /// What is wrong with what is stored of a job; nothing, if it is sound or gone.
-    pub(super) fn set_stored(&mut self, job: JobId, key: Option<&JobKey>, flaws: &[Flaw], now: Timestamp) {
+    /// What is wrong with what is stored of something; nothing, if it is sound or gone.
+    pub(super) fn set_stored(
+        &mut self,
+        subject: &Subject,
+        key: Option<&JobKey>,
+        flaws: &[Flaw],
+        now: Timestamp,
+    ) {
         let gone: Vec<_> = self
             .open
-            .range((job, FindingKind::ALL[0])..)
-            .take_while(|((of, _), _)| *of == job)
-            .map(|(place, _)| *place)
+            .range((subject.clone(), FindingKind::ALL[0])..)
+            .take_while(|((of, _), _)| of == subject)
+            .map(|(place, _)| place.clone())
             .filter(|(_, kind)| !kind.is_wait() && !flaws.iter().any(|flaw| flaw.kind == *kind))
             .collect();
-        gone.into_iter().for_each(|place| self.close(place));
+        gone.iter().for_each(|place| self.close(place));
         for flaw in flaws {
             let finding = Finding {
                 kind: flaw.kind,
-                job,
+                subject: subject.clone(),
                 key: key.cloned(),
                 detail: flaw.detail.clone(),
                 found_at: now,
@@ -69,10 +80,11 @@ impl Book {
 
     /// All that has been waiting for too long; what is not among it is over.
     pub(super) fn set_waits(&mut self, findings: Vec<Finding>) {
-        let found: BTreeSet<_> = findings.iter().map(|finding| (finding.job, finding.kind)).collect();
-        let over = |place: &(JobId, FindingKind)| place.1.is_wait() && !found.contains(place);
-        let gone: Vec<_> = self.open.keys().copied().filter(over).collect();
-        gone.into_iter().for_each(|place| self.close(place));
+        let found: BTreeSet<_> =
+            findings.iter().map(|finding| (finding.subject.clone(), finding.kind)).collect();
+        let over = |place: &&(Subject, FindingKind)| place.1.is_wait() && !found.contains(place);
+        let gone: Vec<_> = self.open.keys().filter(over).cloned().collect();
+        gone.iter().for_each(|place| self.close(place));
         self.unkept_waits.clear();
         for finding in findings {
             let kind = finding.kind;
@@ -85,28 +97,41 @@ impl Book {
 
     /// Whether such a finding is there already.
     pub(super) fn has(&self, job: JobId, kind: FindingKind) -> bool {
-        self.open.contains_key(&(job, kind))
+        self.open.contains_key(&(Subject::Job(job), kind))
     }
 
     /// Whether something is known to be wrong with what is stored of a job.
     pub(super) fn has_stored(&self, job: JobId) -> bool {
-        let of_job = self.open.range((job, FindingKind::ALL[0])..).take_while(|((of, _), _)| *of == job);
+        let job = Subject::Job(job);
+        let of_job =
+            self.open.range((job.clone(), FindingKind::ALL[0])..).take_while(|((of, _), _)| *of == job);
         of_job.map(|((_, kind), _)| kind).any(|kind| !kind.is_wait())
     }
 
-    /// Jobs behind one with something wrong with what is stored of them; at most `limit`.
-    pub(super) fn stored_behind(&self, job: JobId, limit: usize) -> Vec<JobId> {
-        let stored = self.open.range((job, FindingKind::ALL[0])..).map(|(place, _)| *place);
-        let mut jobs: Vec<JobId> =
-            stored.filter(|(of, kind)| *of > job && !kind.is_wait()).map(|(of, _)| of).collect();
-        jobs.dedup();
-        jobs.truncate(limit);
-        jobs
+    /// What is behind one and has something wrong with what is stored of it; at most `limit`.
+    pub(super) fn stored_behind(&self, behind: Option<&Subject>, limit: usize) -> Vec<Subject> {
+        let stored = self.open.keys().filter(|(of, kind)| behind.is_none_or(|it| of > it) && !kind.is_wait());
+        let mut subjects: Vec<Subject> = stored.map(|(of, _)| of.clone()).collect();
+        subjects.dedup();
+        subjects.truncate(limit);
+        subjects
+    }
+
+    /// Something could not be read. What there is no room for is met again by whoever met it.
+    pub(super) fn suspect(&mut self, subject: Subject) {
+        if self.suspects.len() < SUSPECTS_MAX {
+            self.suspects.insert(subject);
+        }
+    }
+
+    /// Takes some of what could not be read, to look at it.
+    pub(super) fn take_suspects(&mut self, limit: usize) -> Vec<Subject> {
+        std::iter::from_fn(|| self.suspects.pop_first()).take(limit).collect()
     }
 
     /// Writes a finding down; false if there is no room. One that is there already keeps its time.
     fn open(&mut self, finding: Finding) -> bool {
-        let place = (finding.job, finding.kind);
+        let place = (finding.subject.clone(), finding.kind);
         if let Some(known) = self.open.get_mut(&place) {
             known.detail = finding.detail;
             known.key = finding.key.or(known.key.take());
@@ -115,21 +140,23 @@ impl Book {
         if self.open.len() >= FINDINGS_MAX {
             return false;
         }
-        let Finding { kind, job, key, detail, .. } = &finding;
+        let Finding { kind, subject, key, detail, .. } = &finding;
         if self.has_line() {
-            let name = key.as_ref().map(|key| format!("{}/{}", key.collection.name, key.name));
-            tracing::warn!(kind = kind.name(), job = job.0, name, detail, "an invariant does not hold");
+            let key = key.as_ref().map(|key| format!("{}/{}", key.collection.name, key.name));
+            let (job, name) = (subject.job().map(|job| job.0), key.or_else(|| name(subject)));
+            tracing::warn!(kind = kind.name(), job, name, detail, "an invariant does not hold");
         }
         *self.totals.entry(*kind).or_default() += 1;
         self.open.insert(place, finding);
         true
     }
 
-    fn close(&mut self, place: (JobId, FindingKind)) {
-        if let Some(finding) = self.open.remove(&place)
+    fn close(&mut self, place: &(Subject, FindingKind)) {
+        if let Some(Finding { kind, subject, .. }) = self.open.remove(place)
             && self.has_line()
         {
-            tracing::info!(kind = finding.kind.name(), job = finding.job.0, "an invariant holds again");
+            let (job, name) = (subject.job().map(|job| job.0), name(&subject));
+            tracing::info!(kind = kind.name(), job, name, "an invariant holds again");
         }
     }
 
@@ -211,6 +238,16 @@ impl Book {
     }
 }
 
+/// The name of what is not a job.
+fn name(subject: &Subject) -> Option<String> {
+    match subject {
+        Subject::Job(_) => None,
+        Subject::Group(key) => Some(format!("resource group {}", key.name)),
+        Subject::Collection(key) => Some(format!("collection {}/{}", key.group.name, key.name)),
+        Subject::Record(_, sequence) => Some(format!("record {sequence}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +257,13 @@ mod tests {
     }
 
     fn wait(job: i64, kind: FindingKind) -> Finding {
-        Finding { kind, job: JobId(job), key: None, detail: "x".into(), found_at: Timestamp::UNIX_EPOCH }
+        Finding {
+            kind,
+            subject: Subject::Job(JobId(job)),
+            key: None,
+            detail: "x".into(),
+            found_at: Timestamp::UNIX_EPOCH,
+        }
     }
 
     fn counts(book: &Book, kind: FindingKind) -> (u64, u64) {
@@ -234,21 +277,21 @@ mod tests {
         let mut book = Book::default();
         let now = Timestamp::UNIX_EPOCH;
         let both = [flaw(FindingKind::NoEntry), flaw(FindingKind::Counters)];
-        book.set_stored(JobId(1), None, &both, now);
-        book.set_stored(JobId(1), None, &both, now);
-        book.set_stored(JobId(2), None, &both[..1], now);
+        book.set_stored(&Subject::Job(JobId(1)), None, &both, now);
+        book.set_stored(&Subject::Job(JobId(1)), None, &both, now);
+        book.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
         assert_eq!(counts(&book, FindingKind::NoEntry), (2, 2));
         book.set_waits(vec![wait(1, FindingKind::Overdue)]);
-        book.set_stored(JobId(1), None, &both[1..], now);
+        book.set_stored(&Subject::Job(JobId(1)), None, &both[1..], now);
         assert_eq!(counts(&book, FindingKind::NoEntry), (1, 2));
         assert_eq!(counts(&book, FindingKind::Counters), (1, 1));
         assert_eq!(counts(&book, FindingKind::Overdue), (1, 1), "of another source");
         book.set_waits(Vec::new());
-        book.set_stored(JobId(1), None, &[], now);
-        book.set_stored(JobId(2), None, &[], now);
+        book.set_stored(&Subject::Job(JobId(1)), None, &[], now);
+        book.set_stored(&Subject::Job(JobId(2)), None, &[], now);
         assert_eq!(book.report().findings, []);
         assert_eq!(counts(&book, FindingKind::NoEntry), (0, 2));
-        book.set_stored(JobId(2), None, &both[..1], now);
+        book.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
         assert_eq!(counts(&book, FindingKind::NoEntry), (1, 3));
     }
 
@@ -259,13 +302,19 @@ mod tests {
         for _ in 0..3 {
             book.begin_pass(Extent { schema_version: 1, last_job: JobId(many) });
             for job in 1..=many {
-                book.set_stored(JobId(job), None, &[flaw(FindingKind::NoEntry)], Timestamp::UNIX_EPOCH);
+                book.set_stored(
+                    &Subject::Job(JobId(job)),
+                    None,
+                    &[flaw(FindingKind::NoEntry)],
+                    Timestamp::UNIX_EPOCH,
+                );
             }
             let took = std::time::Duration::ZERO;
             book.end_pass(Pass { ended_at: Timestamp::UNIX_EPOCH, took, job_count: 1 });
             assert_eq!(book.report().findings.len(), FINDINGS_MAX);
             assert_eq!(counts(&book, FindingKind::NoEntry), (1_500, 1_500));
         }
-        assert_eq!(book.stored_behind(JobId(10), 3), [JobId(11), JobId(12), JobId(13)]);
+        let behind = book.stored_behind(Some(&Subject::Job(JobId(10))), 3);
+        assert_eq!(behind, [11, 12, 13].map(|job| Subject::Job(JobId(job))));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::inspect::{Due, Finding, FindingKind, Wait, judge_wait};
+use punctual_model::inspect::{Due, Finding, FindingKind, Subject, Wait, judge_wait};
 use punctual_model::{JobId, JobKey};
 use punctual_store::{Fence, SurveyAsk, Trouble, UnclaimedAsk};
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ const READS_MAX: usize = 50;
 pub(super) struct Waits {
     seen: HashMap<Seen, Since>,
     /// Where looking again at what was found goes on.
-    pub(super) again_behind: Option<JobId>,
+    pub(super) again_behind: Option<Subject>,
 }
 
 /// What stays the same as long as it waits.
@@ -116,7 +116,8 @@ impl Inspector {
                     self.read(job).await?.0
                 }
             };
-            findings.push(Finding { kind, job, key, detail: detail(seen, kind, lasted), found_at: at });
+            let subject = Subject::Job(job);
+            findings.push(Finding { kind, subject, key, detail: detail(seen, kind, lasted), found_at: at });
         }
         Ok(findings)
     }

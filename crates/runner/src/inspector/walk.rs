@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use punctual_model::JobId;
 use punctual_model::inspect::{
-    Evidence, Flaw, HistoryEvidence, Pass, Standing, Tally, judge, judge_counters,
+    Evidence, Flaw, HistoryEvidence, Pass, Standing, Subject, Tally, judge, judge_counters,
 };
-use punctual_store::{Extent, SurveyAsk, Trouble};
+use punctual_store::{CollectionEvidence, Extent, SurveyAsk, Trouble};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -42,6 +42,8 @@ const AGAIN_MAX: usize = 20;
 pub(super) struct Walk {
     began: Instant,
     extent: Extent,
+    /// Collections come first, by number; none when all of them were looked at.
+    collections_after: Option<i64>,
     after: Option<JobId>,
     job_count: u64,
 }
@@ -56,9 +58,16 @@ impl Walk {
 
     /// How long to rest after a piece, so that the walk takes its time.
     fn rest(&self, took: Duration, pass_every: Duration) -> Duration {
+        let least = (took * REST).min(REST_MAX);
+        match (self.collections_after, self.after) {
+            (Some(_), _) => return least,
+            // Jobs come next.
+            (None, None) => return Duration::ZERO,
+            (None, Some(_)) => {}
+        }
         let pieces = usize::try_from(self.extent.last_job.0).unwrap_or(0) / PIECE + 1;
         let share = pass_every / u32::try_from(pieces).unwrap_or(u32::MAX);
-        share.saturating_sub(took).max((took * REST).min(REST_MAX))
+        share.saturating_sub(took).max(least)
     }
 }
 
@@ -98,7 +107,7 @@ impl Inspector {
     pub(super) async fn begin_walk(&self, now: Instant) -> Result<Walk, Trouble> {
         let extent = self.store.extent().await?;
         self.book().begin_pass(extent);
-        Ok(Walk { began: now, extent, after: None, job_count: 0 })
+        Ok(Walk { began: now, extent, collections_after: Some(0), after: None, job_count: 0 })
     }
 
     pub(super) fn end_walk(&self, walk: &Walk, now: Instant) {
@@ -107,8 +116,12 @@ impl Inspector {
         self.book().end_pass(Pass { ended_at, took, job_count: walk.job_count });
     }
 
-    /// Looks at the next jobs; false if there are none.
+    /// Looks at the next collections or jobs; false if there are none.
     pub(super) async fn walk_on_a_piece(&self, walk: &mut Walk) -> Result<bool, Trouble> {
+        if let Some(after) = walk.collections_after {
+            walk.collections_after = self.walk_over_collections(after).await?;
+            return Ok(true);
+        }
         let ask = SurveyAsk { after: walk.after, job_limit: PIECE, record_limit: RECORDS };
         let page = self.store.survey(&ask).await?;
         let Some(last) = page.last() else { return Ok(false) };
@@ -121,18 +134,33 @@ impl Inspector {
         Ok(true)
     }
 
+    /// Looks at the collections behind one; where to go on, if there is more.
+    async fn walk_over_collections(&self, after: i64) -> Result<Option<i64>, Trouble> {
+        let page = self.store.survey_collections(after, PIECE).await?;
+        let last = page.last().map(|last| last.number).filter(|_| page.len() == PIECE);
+        for CollectionEvidence { key, unreadable, .. } in page {
+            self.set_damage(&Subject::Collection(key), unreadable);
+        }
+        Ok(last)
+    }
+
+    /// Looks at what others have met and could not read.
+    pub(super) async fn look_at_suspects(&self) -> Result<(), Trouble> {
+        let suspects = self.book().take_suspects(AGAIN_MAX);
+        for subject in suspects {
+            self.look_at(subject).await?;
+        }
+        Ok(())
+    }
+
     /// Looks at some of what was found before: what was repaired is told soon.
     pub(super) async fn look_at_findings_again(&self) -> Result<(), Trouble> {
         let mut waits = self.waits.lock().await;
-        let behind = waits.again_behind.unwrap_or(JobId(i64::MIN));
-        let jobs = self.book().stored_behind(behind, AGAIN_MAX);
-        waits.again_behind = jobs.last().copied().filter(|_| jobs.len() == AGAIN_MAX);
+        let subjects = self.book().stored_behind(waits.again_behind.as_ref(), AGAIN_MAX);
+        waits.again_behind = subjects.last().cloned().filter(|_| subjects.len() == AGAIN_MAX);
         drop(waits);
-        for job in jobs {
-            match self.read_again(job).await? {
-                Some(evidence) => self.examine(evidence).await?,
-                None => self.book().set_stored(job, None, &[], self.clock.now()),
-            }
+        for subject in subjects {
+            self.look_at(subject).await?;
         }
         Ok(())
     }
@@ -143,18 +171,41 @@ impl Inspector {
         let unknown = |job: &JobId| !self.book().has_stored(*job);
         let unknown: Vec<JobId> = left_out.into_iter().filter(unknown).take(AGAIN_MAX).collect();
         for job in unknown {
-            if let Some(evidence) = self.read_again(job).await? {
-                self.examine(evidence).await?;
-            }
+            self.look_at(Subject::Job(job)).await?;
         }
         Ok(())
+    }
+
+    /// Looks at one thing.
+    async fn look_at(&self, subject: Subject) -> Result<(), Trouble> {
+        let Subject::Job(job) = subject else {
+            let damage = self.store.damage(&subject).await?;
+            self.set_damage(&subject, damage);
+            return Ok(());
+        };
+        match self.read_again(job).await? {
+            Some(evidence) => self.examine(evidence).await,
+            None => {
+                self.book().set_stored(&subject, None, &[], self.clock.now());
+                Ok(())
+            }
+        }
+    }
+
+    /// Something that is no job can't be read, or can.
+    fn set_damage(&self, subject: &Subject, damage: Option<String>) {
+        let flaw = damage.map(|detail| Flaw { kind: subject.unreadable_kind(), detail });
+        self.book().set_stored(subject, None, flaw.as_slice(), self.clock.now());
     }
 
     /// Judges a job. What looks wrong is read again, and is wrong if it still is and nobody wrote it meanwhile.
     async fn examine(&self, evidence: Evidence) -> Result<(), Trouble> {
         let (job, key) = (evidence.job, evidence.key.clone());
+        for (sequence, detail) in &evidence.unreadable_records {
+            self.set_damage(&Subject::Record(job, *sequence), Some(detail.clone()));
+        }
         let Some(flaws) = self.flaws(evidence).await? else { return Ok(()) };
-        self.book().set_stored(job, key.as_ref(), &flaws, self.clock.now());
+        self.book().set_stored(&Subject::Job(job), key.as_ref(), &flaws, self.clock.now());
         Ok(())
     }
 

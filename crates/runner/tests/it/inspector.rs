@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, FindingKind, Inspection, Trace};
+use punctual_model::inspect::{Evidence, FindingKind, Inspection, Subject, Trace};
 use punctual_runner::{Inspector, InspectorSettings, Load};
 use punctual_store::{
-    Agenda, ClaimAsk, Extent, HeldClaim, HistoryCursor, MemoryStore, Resources, Survey, SurveyAsk, Trouble,
-    Unclaimed, UnclaimedAsk,
+    Agenda, ClaimAsk, CollectionEvidence, Extent, HeldClaim, HistoryCursor, MemoryStore, Resources, Survey,
+    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
 };
 use tokio::time::Instant;
 
@@ -221,6 +221,7 @@ struct Fickle {
     change: fn(usize, &mut Evidence),
     trouble: Mutex<bool>,
     left_out: Mutex<Vec<JobId>>,
+    damage: Mutex<Vec<(Subject, String)>>,
 }
 
 #[async_trait]
@@ -237,6 +238,15 @@ impl Survey for Fickle {
         let mut page = self.inner.survey(ask).await?;
         page.iter_mut().for_each(|evidence| (self.change)(asked, evidence));
         Ok(page)
+    }
+
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
+        self.inner.survey_collections(after, limit).await
+    }
+
+    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
+        let damage = self.damage.lock().unwrap();
+        Ok(damage.iter().find(|(of, _)| of == subject).map(|(_, detail)| detail.clone()))
     }
 
     async fn traces(
@@ -262,8 +272,9 @@ impl Survey for Fickle {
 }
 
 fn fickle(world: &World, change: fn(usize, &mut Evidence)) -> Arc<Fickle> {
-    let (asked, trouble) = (AtomicUsize::new(0), Mutex::new(false));
-    Arc::new(Fickle { inner: Arc::clone(&world.store), asked, change, trouble, left_out: Mutex::default() })
+    let (asked, trouble, damage) = (AtomicUsize::new(0), Mutex::new(false), Mutex::default());
+    let (inner, left_out) = (Arc::clone(&world.store), Mutex::default());
+    Arc::new(Fickle { inner, asked, change, trouble, left_out, damage })
 }
 
 #[tokio::test]
@@ -320,6 +331,36 @@ async fn a_suspect_is_found_only_if_it_still_is_when_nobody_wrote_it() {
         0,
     )
     .await;
+}
+
+#[tokio::test]
+async fn what_others_could_not_read_is_looked_at_until_it_can_be_read() {
+    let world = World::new().await;
+    world.put("j", minutely("j", 60)).await;
+    let store = fickle(&world, |_, evidence| evidence.unreadable = Some("its definition".to_owned()));
+    let inspector = inspector_of(Arc::clone(&store) as _, &world, None);
+    let collection = Subject::Collection(world.collection.key.clone());
+    let record = Subject::Record(JobId(1), 7);
+    *store.damage.lock().unwrap() =
+        vec![(collection.clone(), "its document".to_owned()), (record.clone(), "its status".to_owned())];
+    let look = async || {
+        inspector.look(Instant::now()).await.unwrap();
+        let findings = inspector.report().findings.into_iter();
+        findings.map(|finding| (finding.subject, finding.kind, finding.detail)).collect::<Vec<_>>()
+    };
+    assert_eq!(look().await, []);
+    for subject in [&record, &collection, &Subject::Job(JobId(1)), &Subject::Job(JobId(99))] {
+        inspector.suspect(subject.clone());
+    }
+    let all = [
+        (Subject::Job(JobId(1)), FindingKind::Unreadable, "its definition".to_owned()),
+        (collection, FindingKind::Unreadable, "its document".to_owned()),
+        (record, FindingKind::UnreadableRecord, "its status".to_owned()),
+    ];
+    assert_eq!(look().await, all);
+    assert_eq!(look().await, all, "they are looked at again");
+    store.damage.lock().unwrap().clear();
+    assert_eq!(look().await, all[..1]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Evidence, Trace};
+use punctual_model::inspect::{Evidence, Subject, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionWrite,
-    CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite, JobsAsk,
-    MemoryStore, Repaired, Resources, Settled, Settlement, StoredRecord, Survey, SurveyAsk, Trouble,
-    Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
+    CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite,
+    JobsAsk, MemoryStore, Page, Repaired, Resources, Settled, Settlement, StoredRecord, Survey, SurveyAsk,
+    Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 use tracing::Level;
@@ -124,18 +124,18 @@ macro_rules! pass_on {
 
 pass_on! { Resources:
     collection(key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
-    collections(ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble>;
+    collections(ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble>;
     put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
     edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
     delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
     job(key: &JobKey) -> Result<Option<Job>, Trouble>;
     job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
-    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble>;
+    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
     job_count(collection: &CollectionKey) -> Result<u32, Trouble>;
     put_job(write: JobWrite) -> Result<Job, WriteError>;
     delete_job(key: &JobKey) -> Result<bool, Trouble>;
     group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
-    groups(subscription: &Name) -> Result<Vec<Group>, Trouble>;
+    groups(subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
     put_group(group: &Group) -> Result<bool, Trouble>;
     delete_group(key: &GroupKey) -> Result<bool, Trouble>;
     unregistered(subscription: &Name) -> Result<bool, Trouble>;
@@ -143,7 +143,7 @@ pass_on! { Resources:
 }
 
 pass_on! { Archive:
-    history(ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble>;
+    history(ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
     records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
     skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
     prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
@@ -154,6 +154,8 @@ pass_on! { Archive:
 pass_on! { Survey:
     extent() -> Result<Extent, Trouble>;
     survey(ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
+    survey_collections(after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble>;
+    damage(subject: &Subject) -> Result<Option<String>, Trouble>;
     traces(job: JobId, after: Option<HistoryCursor>, limit: usize) -> Result<Vec<(HistoryCursor, Trace)>, Trouble>;
     unclaimed(ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
     held() -> Result<Vec<HeldClaim>, Trouble>;

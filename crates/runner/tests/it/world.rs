@@ -208,7 +208,7 @@ impl World {
     pub(crate) async fn history(&self, name: &str) -> Vec<Record> {
         let job = self.job(name).await.id;
         let ask = HistoryAsk { job, statuses: Vec::new(), after: None, skip: 0, limit: 100_000 };
-        let stored = self.store.history(&ask).await.unwrap();
+        let stored = self.store.history(&ask).await.unwrap().items;
         stored.into_iter().rev().map(|stored| stored.record).collect()
     }
 

@@ -53,8 +53,8 @@ impl Desk {
 
     /// All jobs of a collection by name: as many as it may have.
     fn jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Mishap> {
-        let CollectionKey { group: GroupKey { subscription, name: group }, name } = key;
-        let all = params![subscription.folded(), group.folded(), name.folded(), None::<u8>, i64::MAX, 0];
+        let [subscription, group, name] = row::collection_params(key);
+        let all = params![subscription, group, name, None::<u8>, i64::MAX, 0];
         let mut last = row::Last::default();
         row::many(&self.conn, query::jobs, all, |row| Ok(row::job(row, &self.vault, &mut last)?.job))
     }
@@ -168,8 +168,8 @@ impl Desk {
     }
 
     pub(crate) fn delete_collection(&mut self, key: &CollectionKey) -> Result<bool, Mishap> {
-        let Some((id, _)) = self.collection(key)? else { return Ok(false) };
-        self.remove_collection(id)?;
+        let Some(known) = self.known(key)? else { return Ok(false) };
+        self.remove_collection(known.id)?;
         self.known.remove(key);
         Ok(true)
     }

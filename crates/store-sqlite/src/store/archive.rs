@@ -2,13 +2,15 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::inspect::Subject;
 use punctual_model::{JobId, RecordStatus, Skip};
 use punctual_store::codec::Number;
 use punctual_store::instant::to_ticks;
-use punctual_store::{Archive, HistoryAsk, StoredRecord, Trouble};
+use punctual_store::{Archive, HistoryAsk, HistoryCursor, Page, StoredRecord, Trouble};
 use rusqlite::params;
 
 use super::SqliteStore;
+use super::resources::one_more;
 use crate::row::bound;
 use crate::{query, row};
 
@@ -17,14 +19,17 @@ const CROWDED_MAX: usize = 256;
 
 #[async_trait]
 impl Archive for SqliteStore {
-    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
+    async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble> {
         let ask = ask.clone();
         let read = self.readers.call_long("read history", move |conn| {
             let (started_at, sequence) =
                 ask.after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
-            let (limit, skip) = (bound(ask.limit), bound(ask.skip));
+            let (limit, skip) = (one_more(ask.limit), bound(ask.skip));
             let params = params![ask.job.0, started_at, sequence, mask(&ask.statuses), limit, skip];
-            row::many(conn, query::history, params, row::record)
+            row::page(conn, query::history, params, ask.limit, |row| {
+                let sequence = row::number_of(row);
+                (row::record_cursor(row), Subject::Record(ask.job, sequence), row::record(row))
+            })
         });
         read.await
     }
@@ -88,8 +93,8 @@ impl Archive for SqliteStore {
     }
 }
 
-/// The statuses as bits, all of them if none is named.
+/// The statuses as bits; all bits if none is named, so that a record with an unknown status is not passed by.
 fn mask(statuses: &[RecordStatus]) -> i64 {
     let bits = statuses.iter().fold(0, |bits, status| bits | 1 << status.number());
-    if bits == 0 { i64::from(u8::MAX) } else { bits }
+    if bits == 0 { -1 } else { bits }
 }

@@ -1,10 +1,11 @@
 //! Groups, collections and jobs.
 
 use async_trait::async_trait;
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobKey, Name};
+use punctual_model::inspect::Subject;
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
 use punctual_store::codec::Number;
 use punctual_store::{
-    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources, Trouble,
+    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Page, Resources, Trouble,
     WriteError,
 };
 use rusqlite::{Connection, Row, params};
@@ -16,7 +17,7 @@ use crate::row::{Last, bound};
 use crate::{query, row};
 
 /// How many groups of a subscription are listed; more can't be asked for by pages.
-const GROUPS_MAX: i64 = 10_000;
+const GROUPS_MAX: usize = 10_000;
 
 #[async_trait]
 impl Resources for SqliteStore {
@@ -25,7 +26,7 @@ impl Resources for SqliteStore {
         self.readers.call("read a collection", move |conn| read_collection(conn, &key)).await
     }
 
-    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble> {
         let ask = ask.clone();
         self.readers.call_long("list collections", move |conn| list_collections(conn, &ask)).await
     }
@@ -72,14 +73,18 @@ impl Resources for SqliteStore {
         read.await
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
         let (key, ask, vault) = (collection.clone(), ask.clone(), self.vault.clone());
         let read = self.readers.call_long("list jobs", move |conn| {
-            let [subscription, group, name] = collection_params(&key);
+            let [subscription, group, name] = row::collection_params(&key);
             let state = ask.state.map(Number::number);
-            let params = params![subscription, group, name, state, bound(ask.limit), bound(ask.skip)];
-            let mut last = Last::default();
-            row::many(conn, query::jobs, params, |row| Ok(row::job(row, &vault, &mut last)?.job))
+            let params = params![subscription, group, name, state, one_more(ask.limit), bound(ask.skip)];
+            let (mut last, mut next) = (Last::default(), ask.skip);
+            row::page(conn, query::jobs, params, ask.limit, |row| {
+                next += 1;
+                let subject = Subject::Job(JobId(row::number_of(row)));
+                (Some(next), subject, row::job(row, &vault, &mut last).map(|row| row.job))
+            })
         });
         read.await
     }
@@ -87,7 +92,7 @@ impl Resources for SqliteStore {
     async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
         let key = collection.clone();
         let read = self.readers.call("count the jobs of a collection", move |conn| {
-            let count = row::number(conn, query::job_count, collection_params(&key))?.unwrap_or(0);
+            let count = row::number(conn, query::job_count, row::collection_params(&key))?.unwrap_or(0);
             Ok(u32::try_from(count).unwrap_or(u32::MAX))
         });
         read.await
@@ -115,10 +120,16 @@ impl Resources for SqliteStore {
         read.await
     }
 
-    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+    async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble> {
         let subscription = subscription.clone();
         let read = self.readers.call_long("list groups", move |conn| {
-            row::many(conn, query::groups, params![subscription.folded(), GROUPS_MAX], row::group)
+            let params = params![subscription.folded(), one_more(GROUPS_MAX)];
+            row::page(conn, query::groups, params, GROUPS_MAX, |row| {
+                let key = row::group_key(row).ok();
+                let nowhere = || GroupKey { subscription: subscription.clone(), name: "".into() };
+                let subject = Subject::Group(key.clone().unwrap_or_else(nowhere));
+                (key.map(|key| key.name), subject, row::group(row))
+            })
         });
         read.await
     }
@@ -151,38 +162,47 @@ impl Resources for SqliteStore {
 }
 
 fn read_collection(conn: &Connection, key: &CollectionKey) -> Result<Option<Collection>, Mishap> {
-    let found = row::one(conn, query::collection, collection_params(key), row::collection)?;
+    let found = row::one(conn, query::collection, row::collection_params(key), row::collection)?;
     Ok(found.map(|(_, collection)| collection))
 }
 
-fn list_collections(conn: &Connection, ask: &CollectionsAsk) -> Result<Vec<Collection>, Mishap> {
+/// As many rows of a page, and one more, which says whether there is more.
+pub(super) fn one_more(limit: usize) -> i64 {
+    bound(limit.saturating_add(1))
+}
+
+fn list_collections(
+    conn: &Connection,
+    ask: &CollectionsAsk,
+) -> Result<Page<Collection, CollectionKey>, Mishap> {
     let after = ask.after.as_ref().filter(|after| after.group.subscription >= ask.subscription);
     if after.is_some_and(|after| after.group.subscription > ask.subscription) {
-        return Ok(Vec::new());
+        return Ok(Page::new(Vec::new(), 0));
     }
     let (after_group, after_name) =
         after.map_or(("", ""), |after| (after.group.name.folded(), after.name.folded()));
     let subscription = ask.subscription.folded();
-    let read = |row: &rusqlite::Row<'_>| Ok(row::collection(row)?.1);
+    let read = |row: &Row<'_>| {
+        let key = row::collection_key(row).ok();
+        let nowhere = || CollectionKey::new(ask.subscription.clone(), "", "");
+        let subject = Subject::Collection(key.clone().unwrap_or_else(nowhere));
+        (key, subject, row::collection(row).map(|(_, collection)| collection))
+    };
     match ask.group.as_ref().map(Name::folded) {
         None => {
-            let params = params![subscription, after_group, after_name, bound(ask.limit)];
-            row::many(conn, query::collections, params, read)
+            let params = params![subscription, after_group, after_name, one_more(ask.limit)];
+            row::page(conn, query::collections, params, ask.limit, read)
         }
-        Some(group) if after_group > group => Ok(Vec::new()),
+        Some(group) if after_group > group => Ok(Page::new(Vec::new(), 0)),
         Some(group) => {
             let after_name = if after_group == group { after_name } else { "" };
-            let params = params![subscription, group, after_name, bound(ask.limit)];
-            row::many(conn, query::collections_of_group, params, read)
+            let params = params![subscription, group, after_name, one_more(ask.limit)];
+            row::page(conn, query::collections_of_group, params, ask.limit, read)
         }
     }
 }
 
-fn collection_params(key: &CollectionKey) -> [&str; 3] {
-    [key.group.subscription.folded(), key.group.name.folded(), key.name.folded()]
-}
-
 fn job_params(key: &JobKey) -> [&str; 4] {
-    let [subscription, group, collection] = collection_params(&key.collection);
+    let [subscription, group, collection] = row::collection_params(&key.collection);
     [subscription, group, collection, key.name.folded()]
 }

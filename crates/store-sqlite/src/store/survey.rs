@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, Trace};
+use punctual_model::inspect::{Evidence, Subject, Trace};
 use punctual_store::instant::to_ticks;
-use punctual_store::{Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk};
+use punctual_store::{
+    CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
+};
 
 use super::SqliteStore;
 use crate::standing::hash;
@@ -28,6 +30,18 @@ impl Survey for SqliteStore {
         let claims = self.book.claims();
         survey::mark(&mut page, &before, |job| claims.claimed(job));
         Ok(page)
+    }
+
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
+        let read = self
+            .readers
+            .call_long("look at collections", move |conn| survey::collections(conn, after, limit));
+        read.await
+    }
+
+    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
+        let subject = subject.clone();
+        self.readers.call("look at a row", move |conn| survey::damage_of(conn, &subject)).await
     }
 
     async fn traces(

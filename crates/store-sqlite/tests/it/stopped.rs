@@ -46,12 +46,17 @@ async fn survey(store: &dyn Survey, job_limit: usize) -> Vec<Evidence> {
 
 async fn flaws(store: &dyn Survey, job_limit: usize) -> Vec<(i64, FindingKind)> {
     let all = survey(store, job_limit).await;
-    all.iter().flat_map(|one| judge(one).into_iter().map(|flaw| (one.job.0, flaw.kind))).collect()
+    let flaws_of = |one: &Evidence| {
+        let records = one.unreadable_records.iter().map(|_| FindingKind::UnreadableRecord);
+        let kinds: Vec<_> = judge(one).into_iter().map(|flaw| flaw.kind).chain(records).collect();
+        kinds.into_iter().map(|kind| (one.job.0, kind)).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(flaws_of).collect()
 }
 
 #[tokio::test]
 async fn every_break_is_told_of_its_job_and_of_no_other() {
-    use FindingKind::{Counters, MissingPart, NoEntry, StrayEntry, Unreadable};
+    use FindingKind::{Counters, MissingPart, NoEntry, StrayEntry, Unreadable, UnreadableRecord};
     let check = async |sql: &str, expected: &[(i64, FindingKind)]| {
         let dir = tempfile::tempdir().unwrap();
         let world = three_jobs(dir.path()).await;
@@ -76,8 +81,8 @@ async fn every_break_is_told_of_its_job_and_of_no_other() {
     check("UPDATE agenda SET execution_count = -1 WHERE job = 2", &[(2, Unreadable)]).await;
     check("UPDATE jobs SET document = X'00' WHERE id = 3", &[(3, Unreadable)]).await;
     check("UPDATE jobs SET sealed = X'00' WHERE id = 3", &[(3, Unreadable)]).await;
-    check("UPDATE history SET status = 77", &[(1, Unreadable)]).await;
-    check("UPDATE history SET ordinal = -1", &[(1, Unreadable)]).await;
+    check("UPDATE history SET status = 77", &[(1, UnreadableRecord)]).await;
+    check("UPDATE history SET ordinal = -1", &[(1, UnreadableRecord)]).await;
     let all = [(1, Unreadable), (2, Unreadable), (3, Unreadable)];
     check("UPDATE collections SET document = X'00'", &all).await;
 }

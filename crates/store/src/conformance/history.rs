@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use punctual_model::{Cause, Job, Record, RecordStatus};
 
 use super::world::{MANY, World, a_record, a_skip, all_history, at};
-use crate::{HistoryAsk, HistoryCursor, Store, StoredRecord};
+use crate::{HistoryAsk, Store, StoredRecord};
 
 /// Records of a job at some seconds, two of three completed.
 fn records(job: &Job, seconds: impl IntoIterator<Item = i64>) -> Vec<Record> {
@@ -41,9 +41,14 @@ pub async fn records_are_listed_newest_first(store: Arc<dyn Store>) {
     assert_eq!(starts(&history), [3, 2, 2, 1]);
     assert_eq!(history[1].record.message, "later written");
     let ask = |skip, limit| HistoryAsk { skip, limit, ..all_history(job.id) };
-    assert_eq!(starts(&world.store.history(&ask(1, 2)).await.unwrap()), [2, 2]);
-    assert_eq!(starts(&world.store.history(&ask(4, 2)).await.unwrap()), [] as [i64; 0]);
-    assert_eq!(starts(&world.store.history(&ask(0, 0)).await.unwrap()), [] as [i64; 0]);
+    let page = async |skip, limit| {
+        let page = world.store.history(&ask(skip, limit)).await.unwrap();
+        (starts(&page.items), page.next.map(|next| next.started_at))
+    };
+    assert_eq!(page(1, 2).await, (vec![2, 2], Some(at(2))));
+    assert_eq!(page(2, 2).await, (vec![2, 1], None));
+    assert_eq!(page(4, 2).await, (vec![], None));
+    assert_eq!(page(0, 0).await, (vec![], None));
 }
 
 pub async fn records_are_filtered_by_status(store: Arc<dyn Store>) {
@@ -53,7 +58,7 @@ pub async fn records_are_filtered_by_status(store: Arc<dyn Store>) {
     world.record(&job.key, all, Vec::new()).await;
     let list = async |statuses: &[RecordStatus], skip, limit| {
         let ask = HistoryAsk { statuses: statuses.to_vec(), skip, limit, ..all_history(job.id) };
-        starts(&world.store.history(&ask).await.unwrap())
+        starts(&world.store.history(&ask).await.unwrap().items)
     };
     use RecordStatus::{Completed, Failed, Postponed};
     assert_eq!(list(&[Failed], 0, MANY).await, [9, 6, 3]);
@@ -77,13 +82,15 @@ pub async fn pages_have_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
     expected.reverse();
     let mut seen = Vec::new();
     let mut after = None;
-    for page in 0.. {
+    for number in 0.. {
         let ask = HistoryAsk { after, limit: 7, ..all_history(job.id) };
-        let records = world.store.history(&ask).await.unwrap();
-        let Some(last) = records.last() else { break };
-        after = Some(HistoryCursor { started_at: last.record.started_at, sequence: last.sequence });
-        seen.extend(records.into_iter().map(|stored| stored.record));
-        world.record(&job.key, records_of_page(&job, page), Vec::new()).await;
+        let page = world.store.history(&ask).await.unwrap();
+        seen.extend(page.items.into_iter().map(|stored| stored.record));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+        world.record(&job.key, records_of_page(&job, number), Vec::new()).await;
     }
     assert_eq!(seen, expected);
 }

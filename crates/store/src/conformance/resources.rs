@@ -184,10 +184,10 @@ pub async fn what_is_missing_is_none(store: Arc<dyn Store>) {
     assert_eq!(store.collection(&nowhere).await.unwrap(), None);
     assert_eq!(store.job(&nowhere.job("j")).await.unwrap(), None);
     assert_eq!(store.job_in_collection(&nowhere.job("j")).await.unwrap(), None);
-    assert_eq!(store.jobs(&nowhere, &ask).await.unwrap(), []);
+    assert_eq!(store.jobs(&nowhere, &ask).await.unwrap().items, []);
     assert_eq!(store.job_count(&nowhere).await.unwrap(), 0);
     assert_eq!(store.group(&nowhere.group).await.unwrap(), None);
-    assert_eq!(store.groups(&nowhere.group.subscription).await.unwrap(), []);
+    assert_eq!(store.groups(&nowhere.group.subscription).await.unwrap().items, []);
     assert!(!store.delete_job(&nowhere.job("j")).await.unwrap());
     assert!(!store.delete_collection(&nowhere).await.unwrap());
     assert!(!store.delete_group(&nowhere.group).await.unwrap());
@@ -239,8 +239,8 @@ pub async fn collections_are_listed_by_group_and_name(store: Arc<dyn Store>) {
         let ask = CollectionsAsk { subscription: "sub".into(), group: group.map(Name::from), after, limit };
         let found = world.store.collections(&ask).await.unwrap();
         let shown = |key: &CollectionKey| format!("{}/{}", key.group.name.folded(), key.name.folded());
-        let names: Vec<String> = found.iter().map(|collection| shown(&collection.key)).collect();
-        (names.join(" "), found.last().map(|collection| collection.key.clone()))
+        let names: Vec<String> = found.items.iter().map(|collection| shown(&collection.key)).collect();
+        (names.join(" "), found.next)
     };
     assert_eq!(list(None, None, MANY).await.0, "g1/a g1/b g1/c g10/x g2/a");
     assert_eq!(list(Some("G1"), None, MANY).await.0, "g1/a g1/b g1/c");
@@ -248,9 +248,9 @@ pub async fn collections_are_listed_by_group_and_name(store: Arc<dyn Store>) {
     assert_eq!(names, "g1/a g1/b");
     let (names, last) = list(None, last, 2).await;
     assert_eq!(names, "g1/c g10/x");
-    let (names, last) = list(None, last, 2).await;
-    assert_eq!(names, "g2/a");
-    assert_eq!(list(None, last, 2).await.0, "");
+    assert_eq!(list(None, last, 2).await, ("g2/a".to_owned(), None));
+    let last_of_all = CollectionKey::new("Sub", "g2", "a");
+    assert_eq!(list(None, Some(last_of_all), 2).await, (String::new(), None));
     let (names, last) = list(Some("g1"), None, 2).await;
     assert_eq!(names, "g1/a g1/b");
     assert_eq!(list(Some("g1"), last, 2).await.0, "g1/c");
@@ -270,15 +270,21 @@ pub async fn jobs_are_listed_by_name_and_state(store: Arc<dyn Store>) {
     }
     let list = async |state, skip, limit| {
         let jobs = world.store.jobs(&collection.key, &JobsAsk { state, skip, limit }).await.unwrap();
-        jobs.iter().map(|job| job.key.name.as_str().to_owned()).collect::<String>()
+        let names: String = jobs.items.iter().map(|job| job.key.name.as_str()).collect();
+        (names, jobs.next)
     };
-    assert_eq!(list(None, 0, MANY).await, "abCDe");
-    assert_eq!(list(None, 1, 2).await, "bC");
-    assert_eq!(list(None, 4, 2).await, "e");
-    assert_eq!(list(None, 5, 2).await, "");
-    assert_eq!(list(Some(JobState::Disabled), 0, MANY).await, "aD");
-    assert_eq!(list(Some(JobState::Enabled), 1, 1).await, "C");
-    assert_eq!(list(Some(JobState::Completed), 0, MANY).await, "");
+    let check = |listed: (String, Option<usize>), names: &str, next| {
+        assert_eq!((listed.0.as_str(), listed.1), (names, next));
+    };
+    check(list(None, 0, MANY).await, "abCDe", None);
+    check(list(None, 0, usize::MAX).await, "abCDe", None);
+    check(list(None, 1, 2).await, "bC", Some(3));
+    check(list(None, 3, 2).await, "De", None);
+    check(list(None, 4, 2).await, "e", None);
+    check(list(None, 5, 2).await, "", None);
+    check(list(Some(JobState::Disabled), 0, MANY).await, "aD", None);
+    check(list(Some(JobState::Enabled), 1, 1).await, "C", Some(2));
+    check(list(Some(JobState::Completed), 0, MANY).await, "", None);
     assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 5);
 }
 
@@ -289,7 +295,7 @@ pub async fn a_collection_makes_its_group(store: Arc<dyn Store>) {
     assert_eq!((group.key.name.as_str(), group.location.as_str()), ("Group", "West US"));
     assert_eq!(group.created_at, collection.created_at);
     world.collection("d").await;
-    assert_eq!(world.store.groups(&"sub".into()).await.unwrap(), [group]);
+    assert_eq!(world.store.groups(&"sub".into()).await.unwrap().items, [group]);
 }
 
 pub async fn a_group_reads_back(store: Arc<dyn Store>) {
@@ -308,11 +314,11 @@ pub async fn a_group_reads_back(store: Arc<dyn Store>) {
     let read = store.group(&key("b")).await.unwrap().unwrap();
     assert_eq!((read.key.name.as_str(), read.tags.len(), read.created_at), ("B", 0, at(3)));
     assert!(store.put_group(&Group { key: key("a"), ..group }).await.unwrap());
-    let groups = store.groups(&"SUB".into()).await.unwrap();
+    let groups = store.groups(&"SUB".into()).await.unwrap().items;
     let names: Vec<&str> = groups.iter().map(|group| group.key.name.as_str()).collect();
     assert_eq!(names, ["a", "B"]);
     assert!(store.delete_group(&key("A")).await.unwrap());
-    assert_eq!(store.groups(&"sub".into()).await.unwrap().len(), 1);
+    assert_eq!(store.groups(&"sub".into()).await.unwrap().items.len(), 1);
 }
 
 pub async fn registration_is_remembered(store: Arc<dyn Store>) {

@@ -5,11 +5,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Tally, Trace, judge};
+use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Subject, Tally, Trace, judge};
 use punctual_model::{CollectionState, Counters, Job, JobId, JobState, RecordStatus};
 
 use super::world::{MANY, World, a_collection, a_job, a_record, at};
-use crate::{Store, SurveyAsk, UnclaimedAsk};
+use crate::{CollectionEvidence, Store, SurveyAsk, UnclaimedAsk};
 
 /// All pages of a survey, each with what it may have at most.
 async fn pages(world: &World, job_limit: usize, record_limit: usize) -> Vec<Vec<Evidence>> {
@@ -54,6 +54,30 @@ async fn a_job_with_records(world: &World, name: &str, count: u32) -> Job {
         world.put_job(job, &collection).await.unwrap();
     }
     world.read(&collection.key.job(name)).await
+}
+
+pub async fn every_collection_is_told_once_in_pages(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    for name in ["c", "a", "d", "b", "e"] {
+        world.collection(name).await;
+    }
+    let mut seen = Vec::new();
+    let mut after = 0;
+    loop {
+        let page = world.store.survey_collections(after, 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        assert!(page.len() <= 2 && last.number > after);
+        after = last.number;
+        for CollectionEvidence { key, unreadable, .. } in page {
+            assert_eq!(unreadable, None);
+            assert_eq!(world.store.damage(&Subject::Collection(key.clone())).await.unwrap(), None);
+            seen.push(key.name.to_string());
+        }
+    }
+    seen.sort();
+    assert_eq!(seen.concat(), "abcde");
+    let gone = Subject::Record(JobId(1), 1);
+    assert_eq!(world.store.damage(&gone).await.unwrap(), None, "what is not there is not damaged");
 }
 
 pub async fn every_job_is_told_once_in_pages(store: Arc<dyn Store>) {

@@ -184,7 +184,7 @@ impl World {
 
     /// The whole history of a job.
     pub async fn history(&self, job: JobId) -> Vec<StoredRecord> {
-        self.store.history(&all_history(job)).await.unwrap()
+        self.store.history(&all_history(job)).await.unwrap().items
     }
 
     /// Appends records to the history of a job through a settlement; it has no entry afterwards.

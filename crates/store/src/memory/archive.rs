@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::{JobId, JobKey, Skip};
 
-use super::MemoryStore;
-use crate::{Archive, HistoryAsk, StoredRecord, Trouble};
+use super::{MemoryStore, page};
+use crate::{Archive, HistoryAsk, HistoryCursor, Page, StoredRecord, Trouble};
 
 #[async_trait]
 impl Archive for MemoryStore {
-    async fn history(&self, ask: &HistoryAsk) -> Result<Vec<StoredRecord>, Trouble> {
+    async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble> {
         let place = |stored: &StoredRecord| (stored.record.started_at, stored.sequence);
         let after = ask.after.map(|cursor| (cursor.started_at, cursor.sequence));
         let wanted = |stored: &StoredRecord| {
@@ -22,7 +22,11 @@ impl Archive for MemoryStore {
         };
         let mut found: Vec<StoredRecord> = self.state().stored().filter(wanted).collect();
         found.sort_by_key(|stored| Reverse(place(stored)));
-        Ok(found.into_iter().skip(ask.skip).take(ask.limit).collect())
+        let found = found.into_iter().skip(ask.skip).map(|stored| {
+            let cursor = HistoryCursor { started_at: stored.record.started_at, sequence: stored.sequence };
+            (cursor, stored)
+        });
+        Ok(page(found, ask.limit))
     }
 
     async fn records_between(

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
 
-use super::{MemoryStore, State};
+use super::{MemoryStore, State, page};
 use crate::{
-    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Refusal, Resources,
+    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Page, Refusal, Resources,
     Trouble, WriteError,
 };
 
@@ -15,7 +15,7 @@ impl Resources for MemoryStore {
         Ok(self.state().collections.get(key).cloned())
     }
 
-    async fn collections(&self, ask: &CollectionsAsk) -> Result<Vec<Collection>, Trouble> {
+    async fn collections(&self, ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble> {
         let state = self.state();
         let wanted = |key: &CollectionKey| {
             key.group.subscription == ask.subscription
@@ -23,7 +23,8 @@ impl Resources for MemoryStore {
                 && ask.after.as_ref().is_none_or(|after| key > after)
         };
         let found = state.collections.iter().filter(|(key, _)| wanted(key));
-        Ok(found.map(|(_, collection)| collection.clone()).take(ask.limit).collect())
+        let found = found.map(|(key, collection)| (key.clone(), collection.clone()));
+        Ok(page(found, ask.limit))
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
@@ -60,10 +61,11 @@ impl Resources for MemoryStore {
         Ok(collection.map(|collection| (collection.clone(), state.jobs.get(key).cloned())))
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Vec<Job>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
         let state = self.state();
         let wanted = |job: &&Job| ask.state.is_none_or(|wanted| job.state == wanted);
-        Ok(state.jobs_of(collection).filter(wanted).skip(ask.skip).take(ask.limit).cloned().collect())
+        let found = state.jobs_of(collection).filter(wanted).cloned().enumerate().skip(ask.skip);
+        Ok(page(found.map(|(index, job)| (index + 1, job)), ask.limit))
     }
 
     async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
@@ -84,9 +86,10 @@ impl Resources for MemoryStore {
         Ok(self.state().groups.get(key).cloned())
     }
 
-    async fn groups(&self, subscription: &Name) -> Result<Vec<Group>, Trouble> {
+    async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble> {
         let state = self.state();
-        Ok(state.groups.values().filter(|group| group.key.subscription == *subscription).cloned().collect())
+        let found = state.groups.values().filter(|group| group.key.subscription == *subscription);
+        Ok(page(found.map(|group| (group.key.name.clone(), group.clone())), usize::MAX))
     }
 
     async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Tally, Trace};
+use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Subject, Tally, Trace};
 use punctual_model::{Job, JobId, Record};
 
 use super::{MemoryStore, State};
 use crate::{
-    Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, target_of,
+    CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
+    UnclaimedAsk, target_of,
 };
 
 #[async_trait]
@@ -36,6 +37,19 @@ impl Survey for MemoryStore {
             left -= records;
         }
         Ok(page)
+    }
+
+    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
+        let state = self.state();
+        let numbered = (1..).zip(state.collections.keys()).filter(|(number, _)| *number > after);
+        let told =
+            numbered.map(|(number, key)| CollectionEvidence { number, key: key.clone(), unreadable: None });
+        Ok(told.take(limit).collect())
+    }
+
+    /// What is in memory can be read.
+    async fn damage(&self, _subject: &Subject) -> Result<Option<String>, Trouble> {
+        Ok(None)
     }
 
     async fn traces(
@@ -92,6 +106,7 @@ impl State {
             collection_enabled: collection.map(punctual_model::Collection::enabled),
             standing: Some(standing),
             unreadable: None,
+            unreadable_records: Vec::new(),
             claimed: self.claims.claimed(job.id),
             history: if standing.has_whole_history(self.pruned_before, capped) {
                 self.history_evidence(job, record_limit)
