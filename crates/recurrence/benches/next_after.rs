@@ -1,7 +1,8 @@
 //! How long does a timetable take to say when a job is due next?
 //!
 //! Questions: the next occurrence after an instant, for each kind of rule, in UTC and in a zone; whether
-//! an old start costs anything; and how soon a rule that never matches says so. Beside it the crates
+//! an old start costs anything; how soon a rule that never matches says so; and how long it takes to count
+//! occurrences, of a year and up to the year 9990. Beside it the crates
 //! `rrule` and `croner` answer the same questions where they can express the rule; before anything is
 //! measured all answers are compared.
 //!
@@ -36,6 +37,7 @@ fn main() {
     }
     old_start(&mut criterion);
     never(&mut criterion);
+    counted(&mut criterion);
     criterion.final_summary();
 }
 
@@ -234,6 +236,23 @@ fn never(criterion: &mut Criterion) {
         measure(&mut group, name, &[asked_at], |at| timetable.next_after(*at));
     }
     group.finish();
+}
+
+/// How many occurrences there are in a year, and how many up to the year 9990.
+fn counted(criterion: &mut Criterion) {
+    let start_at: Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+    for zone in ZONES {
+        for kind in kinds() {
+            let timetable = compiled(&in_zone(&kind.rule, zone), start_at);
+            let mut group = criterion.benchmark_group(format!("count of {}, {zone}", kind.name));
+            for (name, until) in [("one year", "2027-11-15T12:00:00Z"), ("year 9990", "9990-01-01T00:00:00Z")]
+            {
+                let until: [Timestamp; 1] = [until.parse().unwrap()];
+                measure(&mut group, name, &until, |until| timetable.count_between(start_at, *until));
+            }
+            group.finish();
+        }
+    }
 }
 
 /// Different instants of the day after, so that no answer can be learnt by heart.

@@ -5,6 +5,7 @@
 //! proleptic Gregorian calendar, with years that begin in March so that the leap day comes last.
 
 pub(crate) const DAY_SECONDS: i64 = 86_400;
+pub(crate) const DAY_MINUTES: i64 = 1_440;
 
 /// The last day of the year 9999; nothing is sought behind it.
 pub(crate) const DAY_MAX: i64 = 2_932_896;

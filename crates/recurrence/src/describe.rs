@@ -45,6 +45,7 @@ struct WallAnchor {
     weekday: Weekday,
     day_of_month: u8,
     month: u8,
+    year: i64,
 }
 
 impl WallAnchor {
@@ -52,7 +53,7 @@ impl WallAnchor {
         let local = at.as_second() + rule.zone.offset_at(at.as_second());
         let second_of_day = local.rem_euclid(DAY_SECONDS);
         let day = local.div_euclid(DAY_SECONDS);
-        let (_, month, day_of_month) = date_of(day);
+        let (year, month, day_of_month) = date_of(day);
         Self {
             hour: second_of_day / 3_600,
             minute: second_of_day / 60 % 60,
@@ -60,6 +61,7 @@ impl WallAnchor {
             weekday: Weekday::ALL[usize::from(weekday_index(day))],
             day_of_month,
             month,
+            year,
         }
     }
 
@@ -91,8 +93,7 @@ fn grid(rule: &CheckedRule, anchor: &WallAnchor, zone: &str) -> String {
 
 fn scheduled(rule: &CheckedRule, choice: &Choice, anchor: &WallAnchor, zone: &str) -> String {
     let mut text = every(rule.interval, rule.frequency);
-    let months =
-        choice.months.map(|bits| join(bits_of(bits.into()).map(|month| month_name(month as u8).into())));
+    let months = choice.months.map(month_names);
     match rule.frequency {
         Frequency::Minute | Frequency::Hour => {
             text += &restriction(rule.frequency, choice, anchor);
@@ -112,6 +113,28 @@ fn scheduled(rule: &CheckedRule, choice: &Choice, anchor: &WallAnchor, zone: &st
         (None, _) => {}
     }
     format!("{text}, {} {zone}", times(choice, anchor))
+}
+
+/// The interval of a rule and where it counts from: `every 7 hours from 12:00 UTC`, `every 12 months from
+/// November 2026`.
+pub(crate) fn every_from(rule: &CheckedRule, anchor_at: Timestamp) -> String {
+    let anchor = WallAnchor::new(rule, anchor_at);
+    let from = match rule.frequency {
+        Frequency::Minute | Frequency::Hour => {
+            format!("{:02}:{:02} {}", anchor.hour, anchor.minute, rule.zone_name.as_deref().unwrap_or("UTC"))
+        }
+        Frequency::Day | Frequency::Week => {
+            format!("{} {} {}", anchor.day_of_month, month_name(anchor.month), anchor.year)
+        }
+        Frequency::Month => format!("{} {}", month_name(anchor.month), anchor.year),
+        Frequency::Year => anchor.year.to_string(),
+    };
+    format!("{} from {from}", every(rule.interval, rule.frequency))
+}
+
+/// The names of months, bit 1 to 12: `January, May and June`.
+pub(crate) fn month_names(bits: u16) -> String {
+    join(bits_of(bits.into()).map(|month| month_name(month as u8).into()))
 }
 
 /// For minutes and hours: which of them count.

@@ -28,6 +28,7 @@ mod instant;
 mod problem;
 mod rule;
 mod span;
+mod steps;
 mod timetable;
 mod zone;
 

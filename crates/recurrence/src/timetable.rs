@@ -5,22 +5,36 @@
 //! - [`grid`]: no schedule; the k-th occurrence is computed, not searched.
 //! - [`wall`]: chosen days times chosen wall-clock times. A wall time that the zone skips moves
 //!   forward, one that it repeats is taken once.
-//! - [`walk`]: the real time line, minute by minute in effect, by leaps in fact. A repeated hour counts
-//!   twice, a skipped one not at all.
+//! - [`walk`] and [`blocks`]: the real time line, minute by minute in effect, by leaps in fact. A repeated
+//!   hour counts twice, a skipped one not at all.
 //!
-//! None of them walks from the start: a rule that began in 1900 answers as fast as one of yesterday.
+//! None of them walks from the start: a rule that began in 1900 answers as fast as one of yesterday. Nor does
+//! any walk from occurrence to occurrence to find out how many there are: that takes at most a step for each
+//! month and for each change of the clocks between two instants, and time ends with the year 9999.
 
+mod blocks;
+#[cfg(test)]
+mod bounds;
+mod chosen;
+mod cycle;
 mod days;
+mod due;
 mod grid;
+mod month_days;
+mod months;
+mod never;
+mod times;
 mod walk;
 mod wall;
 
 use jiff::Timestamp;
 
+use self::blocks::Blocks;
+pub use self::due::Due;
 use self::grid::Grid;
-use self::walk::{HourWalk, MinuteWalk, WholeHours};
+use self::times::Times;
+use self::walk::WholeHours;
 use self::wall::WallTimes;
-use crate::check::Choice;
 use crate::zone::{self, Zone};
 use crate::{CheckedRule, Frequency, Start, describe};
 
@@ -54,27 +68,6 @@ pub struct Timetable {
     rule: Option<CheckedRule>,
 }
 
-/// Some occurrences that follow one another.
-///
-/// ```
-/// use punctual_recurrence::{Start, Timetable};
-///
-/// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
-/// let due = Timetable::once(Start { start_at: None, put_at }).due_between(jiff::Timestamp::MIN, put_at);
-/// assert_eq!(due.map(|due| due.count), Some(1));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
-    /// The first of them.
-    pub first: Timestamp,
-    /// The last of them.
-    pub last: Timestamp,
-    /// The one before the last, if there is more than one.
-    pub before_last: Option<Timestamp>,
-    /// How many they are.
-    pub count: u64,
-}
-
 /// What a change of the clocks did to an occurrence.
 ///
 /// ```
@@ -101,8 +94,7 @@ enum Pattern {
     Grid(Grid),
     Wall(WallTimes),
     WholeHours(WholeHours),
-    Minutes(MinuteWalk),
-    Hours(HourWalk),
+    Blocks(Blocks),
 }
 
 impl Timetable {
@@ -183,29 +175,6 @@ impl Timetable {
             (pattern, _) => pattern.at_or_after(from),
         };
         due.filter(|&due| self.end_at.is_none_or(|end_at| due <= end_at))
-    }
-
-    /// The occurrences after one instant, up to and including another; none if there is none.
-    ///
-    /// ```
-    /// # use punctual_recurrence::{Frequency, Rule, Start};
-    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
-    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
-    /// let due = timetable.due_between(put_at, "2026-11-20T00:00:00Z".parse().unwrap()).unwrap();
-    /// assert_eq!((due.count, due.last.to_string().as_str()), (4, "2026-11-19T12:00:00Z"));
-    /// ```
-    pub fn due_between(&self, after: Timestamp, until: Timestamp) -> Option<Due> {
-        let first = self.next_after(after).filter(|&first| first <= until)?;
-        if let Pattern::Grid(grid) = &self.pattern
-            && let Some(due) = grid.due_between(first, self.end_at.map_or(until, |end_at| end_at.min(until)))
-        {
-            return Some(due);
-        }
-        let mut due = Due { first, last: first, before_last: None, count: 1 };
-        while let Some(next) = self.next_after(due.last).filter(|&next| next <= until) {
-            due = Due { before_last: Some(due.last), last: next, count: due.count + 1, ..due };
-        }
-        Some(due)
     }
 
     /// Whether an instant is an occurrence.
@@ -300,7 +269,7 @@ impl Timetable {
                 local.rem_euclid(crate::calendar::DAY_SECONDS) == second_of_day
             }
             Pattern::Once => return None,
-            Pattern::WholeHours(_) | Pattern::Minutes(_) | Pattern::Hours(_) => {
+            Pattern::WholeHours(_) | Pattern::Blocks(_) => {
                 return resolved.plain_offset.is_none().then_some(ClockNote::RepeatedHour);
             }
         };
@@ -327,8 +296,8 @@ impl Pattern {
         };
         let anchor = Anchor::new(&rule.zone, anchor_at);
         match rule.frequency {
-            Frequency::Minute => Self::Minutes(MinuteWalk::new(rule, choice, &anchor)),
-            Frequency::Hour => Self::Hours(HourWalk::new(rule, choice, &anchor)),
+            Frequency::Minute => Self::Blocks(Blocks::of_a_minute(rule, choice, &anchor)),
+            Frequency::Hour => Self::Blocks(Blocks::of_an_hour(rule, choice, &anchor)),
             Frequency::Day | Frequency::Week | Frequency::Month | Frequency::Year => {
                 match (choice.hours, choice.minutes) {
                     (None, Some(minutes)) => {
@@ -337,7 +306,7 @@ impl Pattern {
                     (hours, minutes) => {
                         let hours = hours.unwrap_or(1 << (anchor.minute_of_day / 60));
                         let minutes = minutes.unwrap_or(1 << (anchor.minute_of_day % 60));
-                        Self::Wall(WallTimes::new(rule, choice, &anchor, hours, minutes))
+                        Self::Wall(WallTimes::new(rule, choice, &anchor, Times::new(hours, minutes)))
                     }
                 }
             }
@@ -354,10 +323,23 @@ impl Pattern {
             Self::Once | Self::Grid(_) => None,
             Self::Wall(times) => times.at_or_after(second),
             Self::WholeHours(hours) => hours.at_or_after(second),
-            Self::Minutes(minutes) => minutes.at_or_after(second),
-            Self::Hours(hours) => hours.at_or_after(second),
+            Self::Blocks(blocks) => blocks.at_or_after(second),
         };
         found.and_then(|second| Timestamp::from_second(second).ok())
+    }
+
+    /// How many occurrences there are from one instant to another, both included. Neither is before the
+    /// anchor.
+    fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
+        let (first, end) = (ceil_second(from), floor_second(until) + 1);
+        let count = match self {
+            Self::Once => 0,
+            Self::Grid(grid) => return grid.count(from, until),
+            Self::Wall(times) => times.count(first, end),
+            Self::WholeHours(hours) => hours.count(first, end),
+            Self::Blocks(blocks) => blocks.count(first, end),
+        };
+        u64::try_from(count).unwrap_or(0)
     }
 }
 
@@ -392,9 +374,4 @@ fn floor_second(at: Timestamp) -> i64 {
 
 fn ceil_second(at: Timestamp) -> i64 {
     at.as_second() + i64::from(at.subsec_nanosecond() > 0)
-}
-
-/// All months, where the rule restricts none.
-fn months_of(choice: &Choice) -> u16 {
-    choice.months.unwrap_or(0b1_1111_1111_1110)
 }

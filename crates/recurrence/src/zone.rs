@@ -5,6 +5,8 @@
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
+use crate::steps::step;
+
 /// A zone. UTC is apart because most rules need no more, and it costs nothing.
 #[derive(Clone, Debug)]
 pub(crate) enum Zone {
@@ -19,7 +21,7 @@ pub(crate) const QUIET_SECONDS: i64 = 26 * 3_600;
 /// No clock is farther from UTC than this.
 pub(crate) const OFFSET_SECONDS_MAX: i64 = 26 * 3_600;
 
-/// From here on all zones repeat themselves year by year.
+/// From here on no zone shows more than two offsets.
 pub(crate) const SETTLED_FROM: i64 = 2_208_988_800; // 2040-01-01T00:00:00Z
 
 /// An instant to which a wall time came.
@@ -27,6 +29,29 @@ pub(crate) struct Resolved {
     pub(crate) at: i64,
     /// The offset, if the wall time occurs exactly once.
     pub(crate) plain_offset: Option<i64>,
+}
+
+/// A time during which the clocks of a zone show one offset, so that wall time runs in parallel with real
+/// time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// The change of the clocks that it begins with.
+    pub(crate) from: i64,
+    /// The change that ends it, which is no part of it; [`FOREVER`] if there is none.
+    pub(crate) until: i64,
+    pub(crate) offset: i64,
+    /// The offset before `from`.
+    pub(crate) offset_before: i64,
+}
+
+/// Behind the end of time, and small enough to be reckoned with.
+const FOREVER: i64 = i64::MAX / 2;
+
+impl Stretch {
+    /// The first wall time in it that the clocks have not shown before it.
+    pub(crate) fn first_new_wall(&self) -> i64 {
+        self.from + self.offset.max(self.offset_before)
+    }
 }
 
 impl Zone {
@@ -53,6 +78,30 @@ impl Zone {
                 zone.following(instant(second)).next().map(|change| change.timestamp().as_second())
             }
         }
+    }
+
+    /// The stretches from an instant on, in order. The first begins with that instant, as if nothing had
+    /// changed before.
+    pub(crate) fn stretches(&self, from: i64) -> impl Iterator<Item = Stretch> {
+        let changes = match self {
+            Self::Utc => None,
+            Self::Named(zone) => Some(zone.following(instant(from))),
+        };
+        let mut changes = changes
+            .into_iter()
+            .flatten()
+            .map(|change| (change.timestamp().as_second(), i64::from(change.offset().seconds())));
+        let offset = self.offset_at(from);
+        let mut begin = Some((from, offset, offset));
+        std::iter::from_fn(move || {
+            step();
+            let (from, offset, offset_before) = begin?;
+            // Some changes are of the zone's name only.
+            let change = changes.find(|(_, new_offset)| *new_offset != offset);
+            begin = change.map(|(at, new_offset)| (at, new_offset, offset));
+            let until = change.map_or(FOREVER, |(at, _)| at);
+            Some(Stretch { from, until, offset, offset_before })
+        })
     }
 
     /// The instant of a wall time: the first of two; moved forward by the length of the gap if there is
@@ -113,5 +162,38 @@ mod tests {
             }
         }
         assert!(zones > 400, "only {zones} zones are bundled");
+    }
+
+    /// Counting and searching near a change rest on this: what one change skips or repeats is over when
+    /// the next one comes.
+    #[test]
+    fn no_zone_changes_its_clocks_again_before_what_was_skipped_or_repeated_is_over() {
+        let begin: Timestamp = "1800-01-01T00:00:00Z".parse().unwrap();
+        let end: Timestamp = "2110-01-01T00:00:00Z".parse().unwrap();
+        for name in jiff::tz::db().available() {
+            let Some(zone) = Zone::named(name.as_str()) else { continue };
+            let stretches = zone.stretches(begin.as_second());
+            let stretches: Vec<Stretch> = stretches.take_while(|one| one.from < end.as_second()).collect();
+            for pair in stretches.windows(2) {
+                let shift = (pair[1].offset - pair[1].offset_before).abs();
+                for stretch in pair {
+                    assert!(stretch.until - stretch.from >= shift, "{} {pair:?}", name.as_str());
+                }
+            }
+        }
+    }
+
+    /// What the search for the next occurrence takes for a proof.
+    #[test]
+    fn once_they_are_settled_zones_show_at_most_two_offsets() {
+        let end: Timestamp = "2500-01-01T00:00:00Z".parse().unwrap();
+        for name in jiff::tz::db().available() {
+            let Some(zone) = Zone::named(name.as_str()) else { continue };
+            let stretches = zone.stretches(SETTLED_FROM).take_while(|one| one.from < end.as_second());
+            let mut offsets: Vec<i64> = stretches.map(|stretch| stretch.offset).collect();
+            offsets.sort_unstable();
+            offsets.dedup();
+            assert!(offsets.len() <= 2, "{} {offsets:?}", name.as_str());
+        }
     }
 }

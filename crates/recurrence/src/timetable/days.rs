@@ -1,8 +1,11 @@
-//! Which days a rule with a schedule chooses, as a search for the next one.
+//! Which days a rule with a schedule chooses: the next one, and how many there are between two.
 
-use super::{Anchor, months_of};
-use crate::calendar::{DAY_MAX, date_of, day_number, month_length, week_begin, week_number, weekday_index};
+use super::Anchor;
+use super::month_days::MonthDays;
+use super::months::Months;
+use crate::calendar::{DAY_MAX, date_of, day_number, week_begin, week_number, weekday_index};
 use crate::check::Choice;
+use crate::steps::step;
 use crate::{CheckedRule, Frequency};
 
 /// The chosen days.
@@ -10,11 +13,22 @@ use crate::{CheckedRule, Frequency};
 pub(super) struct Days {
     period: Period,
     interval: i64,
-    /// Bit 1 to 12: months that are allowed and can have a chosen day at all, so that a rule such as
-    /// the 31st of February ends before it is searched for.
-    months: u16,
+    /// Months that are allowed, that the interval meets, and that can have a chosen day at all, so that a
+    /// rule such as the 31st of February ends before it is searched for.
+    months: Months,
     /// Nothing is chosen behind this day.
     last_day: i64,
+    /// Why nothing is ever chosen, where that is known beforehand.
+    barren: Option<Barren>,
+}
+
+/// Why no day is ever chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Barren {
+    /// None of these months, which are those allowed, ever has a chosen day.
+    NoSuchDay(Months),
+    /// The interval meets none of these months, which are those that have chosen days.
+    NotMet(Months),
 }
 
 #[derive(Clone, Debug)]
@@ -23,18 +37,10 @@ enum Period {
     Day { anchor_day: i64 },
     /// Bits of weekdays in every interval-th week from the anchor's.
     Week { anchor_week: i64, week_days: u8 },
-    /// Days in every interval-th month from the anchor's.
+    /// Days in every interval-th month from the anchor's. Months count from the year 0.
     Month { anchor_month: i64, days: MonthDays },
     /// Days in the allowed months of every interval-th year from the anchor's.
     Year { anchor_year: i64, days: MonthDays },
-}
-
-/// Days within a month.
-#[derive(Clone, Debug)]
-enum MonthDays {
-    /// The anchor's day of month, or the last day of a shorter month.
-    Anchor(u8),
-    Chosen(Choice),
 }
 
 impl Days {
@@ -47,14 +53,12 @@ impl Days {
                 MonthDays::Anchor(day_of_month)
             }
         };
-        let mut months = months_of(choice);
+        let mut allowed = choice.months.map_or(Months::ALL, Months::new);
         let period = match rule.frequency {
-            Frequency::Month => {
-                Period::Month { anchor_month: year * 12 + i64::from(month) - 1, days: month_days() }
-            }
+            Frequency::Month => Period::Month { anchor_month: month_index(year, month), days: month_days() },
             Frequency::Year => {
                 if choice.months.is_none() {
-                    months = 1 << month;
+                    allowed = Months::new(1 << month);
                 }
                 Period::Year { anchor_year: year, days: month_days() }
             }
@@ -64,23 +68,27 @@ impl Days {
             }
             Frequency::Minute | Frequency::Hour | Frequency::Day => Period::Day { anchor_day: anchor.day },
         };
-        if let Period::Month { days, .. } | Period::Year { days, .. } = &period {
-            for month in 1..=12 {
-                if !days.possible_in(month) {
-                    months &= !(1 << month);
-                }
-            }
-        }
+        let (months, barren) = period.months(allowed, rule.interval);
         // Two days more, because the end is an instant and these are dates of some zone.
         let last_day = rule.end_at.map_or(DAY_MAX, |end_at| {
             (super::floor_second(end_at).div_euclid(crate::calendar::DAY_SECONDS) + 2).min(DAY_MAX)
         });
-        Self { period, interval: rule.interval, months, last_day }
+        Self { period, interval: rule.interval, months, last_day, barren }
+    }
+
+    /// Why nothing is ever chosen, where that is known without a search.
+    pub(super) fn barren(&self) -> Option<Barren> {
+        self.barren
+    }
+
+    pub(super) fn contains(&self, day: i64) -> bool {
+        // A search could go far behind the day.
+        self.count(day, day + 1) > 0
     }
 
     /// The first chosen day at or after a day.
     pub(super) fn at_or_after(&self, day: i64) -> Option<i64> {
-        if self.months == 0 {
+        if self.months.is_empty() {
             return None;
         }
         let found = match &self.period {
@@ -90,25 +98,42 @@ impl Days {
             Period::Week { anchor_week, week_days } => {
                 self.search(day, |day| self.next_in_weeks(day, *anchor_week, *week_days))
             }
-            Period::Month { anchor_month, days } => {
-                self.next_in_months(day, days, *anchor_month, |month| month - anchor_month)
-            }
-            Period::Year { anchor_year, days } => {
-                self.next_in_months(day, days, anchor_year * 12, |month| month.div_euclid(12) - anchor_year)
-            }
+            Period::Month { days, .. } | Period::Year { days, .. } => self.next_in_months(day, days),
         };
         found.filter(|&day| day <= self.last_day)
     }
 
-    /// Takes days from `next` until one falls into an allowed month, leaping over the others.
+    /// How many days are chosen from one on, up to but not including another.
+    ///
+    /// Takes a step for each span of allowed months, or for each month in which days are chosen: at most
+    /// twelve a year.
+    pub(super) fn count(&self, from: i64, until: i64) -> i64 {
+        let until = until.min(self.last_day + 1);
+        if self.months.is_empty() || from >= until {
+            return 0;
+        }
+        let in_spans = |count_before: &dyn Fn(i64) -> i64| -> i64 {
+            self.months.spans(from, until).map(|(begin, end)| count_before(end) - count_before(begin)).sum()
+        };
+        match &self.period {
+            Period::Day { anchor_day } => in_spans(&|day| multiples_before(day - anchor_day, self.interval)),
+            Period::Week { anchor_week, week_days } => {
+                in_spans(&|day| self.count_in_weeks_before(day, *anchor_week, *week_days))
+            }
+            Period::Month { days, .. } | Period::Year { days, .. } => self.count_in_months(from, until, days),
+        }
+    }
+
+    /// Takes days from `next` until one falls into an allowed month, leaping over the others. An interval of
+    /// up to 28 days meets every month; a longer one takes at most a step an interval up to the year 9999.
     fn search(&self, mut day: i64, next: impl Fn(i64) -> Option<i64>) -> Option<i64> {
         while day <= self.last_day {
-            day = next(day)?;
-            let (year, month, _) = date_of(day);
-            if self.months & (1 << month) != 0 {
-                return Some(day);
+            step();
+            let found = next(day)?;
+            day = self.months.open_from(found)?;
+            if day == found {
+                return Some(found);
             }
-            day = first_of_next_month(year, month);
         }
         None
     }
@@ -124,94 +149,114 @@ impl Days {
         (week_days != 0).then(|| next + i64::from(week_days.trailing_zeros()))
     }
 
-    /// The first chosen day of a month whose distance from the anchor is a multiple of the interval.
-    fn next_in_months(
-        &self,
-        day: i64,
-        days: &MonthDays,
-        first_month: i64,
-        distance: impl Fn(i64) -> i64,
-    ) -> Option<i64> {
+    fn count_in_weeks_before(&self, day: i64, anchor_week: i64, week_days: u8) -> i64 {
+        let week = week_number(day);
+        let whole_weeks = multiples_before(week - anchor_week, self.interval);
+        let counts = week >= anchor_week && (week - anchor_week) % self.interval == 0;
+        let this_week = if counts { week_days & ((1 << (day - week_begin(week))) - 1) } else { 0 };
+        whole_weeks * i64::from(week_days.count_ones()) + i64::from(this_week.count_ones())
+    }
+
+    /// The first chosen day in a month of the interval. A step takes a month that can have one, so that few
+    /// are enough; only a day that hardly ever exists there takes them up to the year 9999.
+    fn next_in_months(&self, day: i64, days: &MonthDays) -> Option<i64> {
         let (year, month, day_of_month) = date_of(day);
-        let from_month = year * 12 + i64::from(month) - 1;
-        let mut index = from_month.max(first_month);
+        let from_month = month_index(year, month);
         let (last_year, last_month, _) = date_of(self.last_day);
-        let last_index = last_year * 12 + i64::from(last_month) - 1;
+        let last_index = month_index(last_year, last_month);
+        let mut index = self.month_at_or_after(from_month)?;
         while index <= last_index {
-            let month = u8::try_from(index.rem_euclid(12) + 1).expect("a month is from 1 to 12");
-            if self.months & (1 << month) != 0 && distance(index) % self.interval == 0 {
-                let year = index.div_euclid(12);
-                let mut chosen = days.of(year, month);
-                if index == from_month {
-                    chosen &= u32::MAX << day_of_month;
-                }
-                if chosen != 0 {
-                    return Some(day_number(year, month, 1) + i64::from(chosen.trailing_zeros()) - 1);
-                }
+            step();
+            let (year, month) = month_of(index);
+            let mut chosen = days.of(year, month);
+            if index == from_month {
+                chosen &= u32::MAX << day_of_month;
             }
-            index += 1;
+            if chosen != 0 {
+                return Some(day_number(year, month, 1) + i64::from(chosen.trailing_zeros()) - 1);
+            }
+            index = self.month_at_or_after(index + 1)?;
         }
         None
     }
-}
 
-impl MonthDays {
-    /// Bit 1 to 31: the chosen days of a month.
-    fn of(&self, year: i64, month: u8) -> u32 {
-        let length = month_length(year, month);
-        match self {
-            Self::Anchor(day) => 1 << (*day).min(length),
-            Self::Chosen(choice) => {
-                let first_weekday = weekday_index(day_number(year, month, 1));
-                chosen_days(choice, length, first_weekday)
+    fn count_in_months(&self, from: i64, until: i64, days: &MonthDays) -> i64 {
+        let (year, month, _) = date_of(from);
+        let mut next = self.month_at_or_after(month_index(year, month));
+        let mut count = 0;
+        while let Some(index) = next {
+            step();
+            let (year, month) = month_of(index);
+            let begin = day_number(year, month, 1);
+            if begin >= until {
+                break;
+            }
+            // Bit 1 is the first day.
+            let mut chosen = u64::from(days.of(year, month)) >> 1;
+            chosen &= u64::MAX << (from - begin).clamp(0, 31);
+            chosen &= (1 << (until - begin).clamp(0, 31)) - 1;
+            count += i64::from(chosen.count_ones());
+            next = self.month_at_or_after(index + 1);
+        }
+        count
+    }
+
+    /// The first month at or after one that is allowed and lies on the interval.
+    fn month_at_or_after(&self, index: i64) -> Option<i64> {
+        match &self.period {
+            Period::Day { .. } | Period::Week { .. } => None,
+            Period::Month { anchor_month, .. } => {
+                let first = anchor_month + round_up((index - anchor_month).max(0), self.interval);
+                // The interval meets the same months again after at most twelve steps.
+                (0..12)
+                    .map(|steps| first + steps * self.interval)
+                    .find(|&index| self.months.contains(month_of(index).1))
+            }
+            Period::Year { anchor_year, .. } => {
+                let (year, month) = month_of(index);
+                let first = anchor_year + round_up((year - anchor_year).max(0), self.interval);
+                let from_month = if first == year { month } else { 1 };
+                match self.months.at_or_after(from_month) {
+                    Some(month) => Some(month_index(first, month)),
+                    None => Some(month_index(first + self.interval, self.months.at_or_after(1)?)),
+                }
             }
         }
     }
+}
 
-    /// Whether a month can have a chosen day in any year.
-    fn possible_in(&self, month: u8) -> bool {
-        let Self::Chosen(choice) = self else { return true };
-        let lengths = if month == 2 { 28..=29 } else { month_length(1, month)..=month_length(1, month) };
-        lengths
-            .flat_map(|length| (0..7).map(move |weekday| (length, weekday)))
-            .any(|(length, weekday)| chosen_days(choice, length, weekday) != 0)
+impl Period {
+    /// Those of the allowed months in which days can ever be chosen; if there are none, the reason.
+    fn months(&self, allowed: Months, interval: i64) -> (Months, Option<Barren>) {
+        let (Self::Month { days, .. } | Self::Year { days, .. }) = self else { return (allowed, None) };
+        let possible = allowed.filter(|month| days.possible_in(month));
+        if possible.is_empty() {
+            return (possible, Some(Barren::NoSuchDay(allowed)));
+        }
+        let Self::Month { anchor_month, .. } = self else { return (possible, None) };
+        let met = possible
+            .filter(|month| (0..12).any(|steps| month_of(anchor_month + steps * interval).1 == month));
+        (met, met.is_empty().then_some(Barren::NotMet(possible)))
     }
 }
 
-/// Bit 1 to 31: the chosen days of a month of a length whose first day is a weekday.
-fn chosen_days(choice: &Choice, length: u8, first_weekday: u8) -> u32 {
-    let mut days = choice.days_from_begin;
-    let mut from_end = choice.days_from_end;
-    while from_end != 0 {
-        let back = from_end.trailing_zeros();
-        from_end &= from_end - 1;
-        if let Some(day) = (u32::from(length) + 1).checked_sub(back) {
-            days |= 1 << day;
-        }
-    }
-    for weekday in 0..7 {
-        let begin = choice.weekdays_from_begin[usize::from(weekday)];
-        let end = choice.weekdays_from_end[usize::from(weekday)];
-        if begin | end == 0 {
-            continue;
-        }
-        let first = 1 + (weekday + 7 - first_weekday) % 7;
-        let count = (length - first) / 7 + 1;
-        for nth in 1..=count {
-            if begin & (1 << nth) != 0 || end & (1 << (count + 1 - nth)) != 0 {
-                days |= 1 << (first + 7 * (nth - 1));
-            }
-        }
-    }
-    // Bit 0 is no day, and bits behind the month's end are days that it lacks.
-    days & !1 & (u32::MAX >> (31 - length))
+/// The number of a month, counted from January of the year 0.
+fn month_index(year: i64, month: u8) -> i64 {
+    year * 12 + i64::from(month) - 1
 }
 
-fn first_of_next_month(year: i64, month: u8) -> i64 {
-    if month == 12 { day_number(year + 1, 1, 1) } else { day_number(year, month + 1, 1) }
+/// Year and month of such a number.
+fn month_of(index: i64) -> (i64, u8) {
+    let month = u8::try_from(index.rem_euclid(12) + 1).expect("a month is from 1 to 12");
+    (index.div_euclid(12), month)
 }
 
 /// The least multiple of `step` that is not less than a number that is not negative.
 fn round_up(number: i64, step: i64) -> i64 {
     (number + step - 1) / step * step
+}
+
+/// How many multiples of `step`, from 0 on, are less than a number.
+fn multiples_before(number: i64, step: i64) -> i64 {
+    if number <= 0 { 0 } else { (number - 1) / step + 1 }
 }

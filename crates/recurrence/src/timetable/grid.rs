@@ -2,8 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::{Due, floor_second};
+use super::chosen::Walls;
+use super::due::Due;
+use super::floor_second;
+use super::wall::count_resolved;
 use crate::calendar::{DAY_MAX, DAY_SECONDS, date_of, day_number, month_length};
+use crate::steps::step;
 use crate::zone::Zone;
 use crate::{CheckedRule, Frequency};
 
@@ -37,6 +41,8 @@ struct Wall {
 /// A gap moves a wall time forward by up to a day, so the search begins so many days before.
 const GAP_DAYS: i64 = 2;
 
+const NANOSECONDS: i128 = 1_000_000_000;
+
 impl Grid {
     pub(super) fn new(rule: &CheckedRule, anchor_at: Timestamp) -> Self {
         let wall = || Wall::new(&rule.zone, anchor_at);
@@ -68,18 +74,19 @@ impl Grid {
                 (first..)
                     .map(|k| wall.day + k * days)
                     .take_while(|&day| day <= DAY_MAX)
+                    .inspect(|_| step())
                     .filter_map(|day| wall.on(day))
                     .find(|&due| due >= from)
             }
             Step::Months { months, wall } => {
-                let (year, month, day_of_month) = date_of(wall.day);
-                let anchor_month = year * 12 + i64::from(month) - 1;
-                let (year, month, _) = date_of(wall.day_at(from) - GAP_DAYS);
-                let from_month = year * 12 + i64::from(month) - 1;
+                let (_, _, day_of_month) = date_of(wall.day);
+                let anchor_month = month_index(wall.day);
+                let from_month = month_index(wall.day_at(from) - GAP_DAYS);
                 let first = (from_month - anchor_month).div_euclid(*months).max(1);
                 (first..)
                     .map(|k| day_in_month(anchor_month + k * months, day_of_month))
                     .take_while(|&day| day <= DAY_MAX)
+                    .inspect(|_| step())
                     .filter_map(|day| wall.on(day))
                     .find(|&due| due >= from)
             }
@@ -100,11 +107,68 @@ impl Grid {
         Some(Due { first, last: at(steps)?, before_last, count })
     }
 
+    /// How many occurrences there are from one instant to another, both included. Takes a step for each
+    /// change of the clocks, and none for exact durations.
+    pub(super) fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
+        let (from_at, until_at) = (from.as_nanosecond(), until.as_nanosecond());
+        match &self.step {
+            Step::Exact { nanoseconds } => {
+                let anchor_at = self.anchor_at.as_nanosecond();
+                let before = |at: i128| (at - anchor_at + nanoseconds - 1).max(0) / nanoseconds;
+                u64::try_from(before(until_at + 1) - before(from_at)).unwrap_or(0)
+            }
+            Step::Days { wall, .. } | Step::Months { wall, .. } => {
+                // All but the anchor itself are whole seconds and the same fraction.
+                let ceil =
+                    |at: i128| (at - i128::from(wall.nanosecond) + NANOSECONDS - 1).div_euclid(NANOSECONDS);
+                let second = |at: i128| i64::try_from(ceil(at)).expect("instants fit");
+                let later = count_resolved(&wall.zone, self, second(from_at), second(until_at + 1));
+                let anchor = (from..=until).contains(&self.anchor_at);
+                u64::try_from(later).unwrap_or(0) + u64::from(anchor)
+            }
+        }
+    }
+
     /// The second of the day that a grid of days keeps on the wall clock; none for exact durations.
     pub(super) fn second_of_day(&self) -> Option<i64> {
         match &self.step {
             Step::Exact { .. } => None,
             Step::Days { wall, .. } | Step::Months { wall, .. } => Some(wall.second_of_day),
+        }
+    }
+}
+
+/// The wall times behind the anchor.
+impl Walls for Grid {
+    fn count_walls(&self, from: i64, until: i64) -> i64 {
+        (self.count_before(until) - self.count_before(from)).max(0)
+    }
+
+    fn count_followed(&self, from: i64, until: i64, seconds: i64) -> i64 {
+        match &self.step {
+            // Only a gap of a whole day can move one occurrence onto the next.
+            Step::Days { days, .. } if seconds % (days * DAY_SECONDS) == 0 => self.count_walls(from, until),
+            Step::Exact { .. } | Step::Days { .. } | Step::Months { .. } => 0,
+        }
+    }
+}
+
+impl Grid {
+    /// How many wall times behind the anchor are before one.
+    fn count_before(&self, wall_time: i64) -> i64 {
+        // The last day whose occurrence is before it.
+        let last_day = |wall: &Wall| (wall_time - 1 - wall.second_of_day).div_euclid(DAY_SECONDS);
+        match &self.step {
+            Step::Exact { .. } => 0,
+            Step::Days { days, wall } => (last_day(wall) - wall.day).div_euclid(*days).max(0),
+            Step::Months { months, wall } => {
+                let anchor_month = month_index(wall.day);
+                let (_, _, day_of_month) = date_of(wall.day);
+                let last = last_day(wall);
+                let steps = (month_index(last) - anchor_month).div_euclid(*months);
+                let reached = day_in_month(anchor_month + steps * months, day_of_month) <= last;
+                (steps - i64::from(!reached)).max(0)
+            }
         }
     }
 }
@@ -134,6 +198,12 @@ impl Wall {
         let nanoseconds = i128::from(second) * 1_000_000_000 + i128::from(self.nanosecond);
         Timestamp::from_nanosecond(nanoseconds).ok()
     }
+}
+
+/// The number of the month of a day, counted from January of the year 0.
+fn month_index(day: i64) -> i64 {
+    let (year, month, _) = date_of(day);
+    year * 12 + i64::from(month) - 1
 }
 
 fn day_in_month(month_index: i64, day_of_month: u8) -> i64 {

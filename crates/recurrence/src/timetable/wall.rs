@@ -1,37 +1,30 @@
-//! Chosen days times chosen wall-clock times.
+//! Chosen days times chosen wall-clock times, as the clocks of a zone show them.
 
 use super::Anchor;
-use super::days::Days;
+use super::chosen::{Chosen, Walls};
+use super::days::Barren;
+use super::times::Times;
 use crate::CheckedRule;
-use crate::calendar::DAY_SECONDS;
 use crate::check::Choice;
-use crate::zone::{QUIET_SECONDS, Zone};
+use crate::zone::{OFFSET_SECONDS_MAX, QUIET_SECONDS, Zone};
 
 /// Wall times on chosen days. A wall time that occurs twice is taken once, the first; one that does
 /// not exist moves forward by the length of the gap; two that coincide are one.
 #[derive(Clone, Debug)]
 pub(super) struct WallTimes {
-    days: Days,
+    chosen: Chosen,
     zone: Zone,
-    hours: u32,
-    minutes: u64,
 }
 
 impl WallTimes {
-    pub(super) fn new(
-        rule: &CheckedRule,
-        choice: &Choice,
-        anchor: &Anchor,
-        hours: u32,
-        minutes: u64,
-    ) -> Self {
-        Self { days: Days::new(rule, choice, anchor), zone: rule.zone.clone(), hours, minutes }
+    pub(super) fn new(rule: &CheckedRule, choice: &Choice, anchor: &Anchor, times: Times) -> Self {
+        Self { chosen: Chosen::new(rule, choice, anchor, times), zone: rule.zone.clone() }
     }
 
     /// The first occurrence at or after a second.
     pub(super) fn at_or_after(&self, from: i64) -> Option<i64> {
         let offset = self.zone.offset_at(from);
-        let wall = self.wall_at_or_after(from + offset);
+        let wall = self.chosen.at_or_after(from + offset);
         if matches!(self.zone, Zone::Utc) {
             return wall;
         }
@@ -43,62 +36,64 @@ impl WallTimes {
                 return Some(found.at);
             }
         }
-        self.search_near_change(from, from + offset)
+        self.search_near_change(from)
     }
 
     /// Near a change of the clocks the order of instants is not that of wall times: those in a gap move
-    /// behind some that follow them. So look at all that could be meant, and take the earliest.
-    fn search_near_change(&self, from: i64, local: i64) -> Option<i64> {
-        let mut wall = self.wall_at_or_after(local - 2 * DAY_SECONDS)?;
-        let mut best: Option<(i64, i64)> = None;
-        loop {
-            let at = self.zone.resolve(wall).at;
-            if at >= from && best.is_none_or(|(earliest, _)| at < earliest) {
-                best = Some((at, best.map_or(wall, |(_, first_wall)| first_wall)));
+    /// behind some that follow them. So each stretch is asked for both, and the earlier is taken.
+    fn search_near_change(&self, from: i64) -> Option<i64> {
+        let stretches = self.zone.stretches(from - QUIET_SECONDS);
+        for stretch in stretches.skip_while(|stretch| stretch.until <= from) {
+            let begin = stretch.from.max(from);
+            let moved = self.chosen.at_or_after(begin + stretch.offset_before);
+            let moved = moved.filter(|&wall| wall < stretch.from + stretch.offset);
+            let moved = moved.map(|wall| wall - stretch.offset_before);
+            let wall = self.chosen.at_or_after((begin + stretch.offset).max(stretch.first_new_wall()));
+            let plain = wall.map(|wall| wall - stretch.offset).filter(|&at| at < stretch.until);
+            if let Some(found) = moved.into_iter().chain(plain).min() {
+                return Some(found);
             }
-            match (best, self.wall_at_or_after(wall + 60)) {
-                // A gap is at most a day long: what comes later can't be earlier.
-                (Some((earliest, first_wall)), Some(next)) if next > first_wall + QUIET_SECONDS => {
-                    return Some(earliest);
-                }
-                (_, Some(next)) => wall = next,
-                (best, None) => return best.map(|(earliest, _)| earliest),
+            // Whatever the clocks will show then, the wall time can't come sooner than this.
+            let soonest = wall? - OFFSET_SECONDS_MAX;
+            if soonest > stretch.until {
+                return self.at_or_after(soonest);
             }
         }
+        None
     }
 
-    /// The first chosen wall time at or after a wall time.
-    fn wall_at_or_after(&self, local: i64) -> Option<i64> {
-        let minute = local.div_euclid(60) + i64::from(local.rem_euclid(60) != 0);
-        let today = minute.div_euclid(1440);
-        let day = self.days.at_or_after(today)?;
-        let minute_of_day = if day == today { minute.rem_euclid(1440) } else { 0 };
-        if let Some(found) = self.time_at_or_after(minute_of_day) {
-            return Some(day * DAY_SECONDS + found * 60);
-        }
-        let day = self.days.at_or_after(day + 1)?;
-        self.time_at_or_after(0).map(|found| day * DAY_SECONDS + found * 60)
+    /// How many occurrences there are from a second on, up to but not including another.
+    pub(super) fn count(&self, from: i64, until: i64) -> i64 {
+        count_resolved(&self.zone, &self.chosen, from, until)
     }
 
     /// Whether a wall time is chosen, whatever becomes of it.
     pub(super) fn chooses(&self, local: i64) -> bool {
-        self.wall_at_or_after(local) == Some(local)
+        self.chosen.at_or_after(local) == Some(local)
     }
 
-    /// The first chosen minute of the day at or after one.
-    fn time_at_or_after(&self, minute_of_day: i64) -> Option<i64> {
-        next_time(self.hours, self.minutes, minute_of_day)
+    /// Why nothing is ever chosen, where that is known without a search.
+    pub(super) fn barren(&self) -> Option<Barren> {
+        self.chosen.barren()
     }
 }
 
-/// The first minute of the day at or after one whose hour and minute are in the sets.
-pub(super) fn next_time(hours: u32, minutes: u64, minute_of_day: i64) -> Option<i64> {
-    let (hour, minute) = (minute_of_day / 60, minute_of_day % 60);
-    let this_hour = if hours & (1 << hour) != 0 { minutes & (u64::MAX << minute) } else { 0 };
-    if this_hour != 0 {
-        return Some(hour * 60 + i64::from(this_hour.trailing_zeros()));
-    }
-    let later_hours = hours & (u32::MAX << hour) & !(1 << hour);
-    let found = later_hours != 0 && minutes != 0;
-    found.then(|| i64::from(later_hours.trailing_zeros()) * 60 + i64::from(minutes.trailing_zeros()))
+/// How many instants the wall times come to from a second on, up to but not including another: one that the
+/// clocks show twice counts once, one that they skip counts where it moves to, and two that come to the same
+/// instant count once. Takes a step for each change of the clocks.
+pub(super) fn count_resolved(zone: &Zone, walls: &impl Walls, from: i64, until: i64) -> i64 {
+    let stretches = zone.stretches(from - QUIET_SECONDS).take_while(|stretch| stretch.from < until);
+    let counts = stretches.filter(|stretch| stretch.until > from).map(|stretch| {
+        let (begin, end) = (stretch.from.max(from), stretch.until.min(until));
+        let first = (begin + stretch.offset).max(stretch.first_new_wall());
+        let plain = walls.count_walls(first, end + stretch.offset);
+        let gap = stretch.offset - stretch.offset_before;
+        if gap <= 0 {
+            return plain;
+        }
+        let first = begin + stretch.offset_before;
+        let last = (end + stretch.offset_before).min(stretch.from + stretch.offset);
+        plain + walls.count_walls(first, last) - walls.count_followed(first, last, gap)
+    });
+    counts.sum()
 }

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use proptest::test_runner::RngSeed;
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, Weekday};
 
 /// A rule that `check` accepts, and an instant to ask it about.
@@ -15,6 +16,17 @@ pub(crate) struct Job {
     pub(crate) rule: Rule,
     pub(crate) start: Start,
     pub(crate) asked_at: Timestamp,
+}
+
+/// The seed is fixed, so that a run can be repeated.
+pub(crate) fn config() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let rng_seed = match config.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(18),
+        chosen => chosen,
+    };
+    // What fails becomes a test with a name, not a file of seeds.
+    ProptestConfig { rng_seed, failure_persistence: None, ..config }
 }
 
 /// Each is here for a reason: half-hour daylight saving, offsets of 30 and 45 minutes, clocks set at
@@ -57,7 +69,16 @@ static TRANSITIONS: LazyLock<Vec<Vec<Timestamp>>> = LazyLock::new(|| {
 
 /// Jobs whose instants gather around the transitions of their zone.
 pub(crate) fn jobs() -> impl Strategy<Value = Job> {
-    (0..ZONES.len(), rules())
+    jobs_of(rules())
+}
+
+/// Such jobs that are due many times a day, so that a transition skips, repeats and moves some.
+pub(crate) fn dense_jobs() -> impl Strategy<Value = Job> {
+    jobs_of(dense_rules())
+}
+
+fn jobs_of(rules: impl Strategy<Value = Rule>) -> impl Strategy<Value = Job> {
+    (0..ZONES.len(), rules)
         .prop_flat_map(|(zone, mut rule)| {
             rule.time_zone = (ZONES[zone] != "UTC").then(|| ZONES[zone].to_owned());
             let anchor = instants(zone);
@@ -166,6 +187,32 @@ fn rules() -> impl Strategy<Value = Rule> {
     })
 }
 
+/// Rules with many minutes in many hours, or in every hour.
+fn dense_rules() -> impl Strategy<Value = Rule> {
+    let minutes = prop_oneof![1..=20_usize, Just(30), Just(60)]
+        .prop_map(|step| (0..60_i64).step_by(step).collect::<Vec<i64>>());
+    let hours = prop_oneof![
+        2 => Just(vec![]),
+        2 => Just((0..24).collect()),
+        2 => (0..24_i64, 1..8_i64).prop_map(|(first, count)| (first..first + count).map(|hour| hour % 24).collect()),
+    ];
+    let parts = (select(&Frequency::ALL[..]), 1..=3_i64, minutes, hours, rules());
+    parts.prop_map(|(frequency, interval, minutes, hours, other)| {
+        let schedule = Schedule { minutes, hours, ..Schedule::default() };
+        let schedule = match other.schedule {
+            Some(days) if other.frequency == frequency => Schedule {
+                week_days: days.week_days,
+                month_days: days.month_days,
+                monthly_occurrences: days.monthly_occurrences,
+                months: days.months,
+                ..schedule
+            },
+            Some(_) | None => schedule,
+        };
+        Rule { schedule: Some(schedule), ..Rule::every(interval, frequency) }
+    })
+}
+
 fn schedules(frequency: Frequency) -> impl Strategy<Value = Schedule> {
     let by_week = frequency == Frequency::Week;
     let by_month = matches!(frequency, Frequency::Month | Frequency::Year);
@@ -232,6 +279,11 @@ fn asked_instants(zone: usize, rule: &Rule, start: Start) -> impl Strategy<Value
         instants(zone),
         distances().prop_map(move |distance| near(start.put_at, distance))
     ]
+}
+
+/// From 2020 to 9999, so that no start is near.
+pub(crate) fn far_instants() -> impl Strategy<Value = Timestamp> {
+    (1_577_836_800..253_300_000_000_i64).prop_map(|at| Timestamp::from_second(at).unwrap())
 }
 
 fn extreme_instants() -> impl Strategy<Value = Timestamp> {

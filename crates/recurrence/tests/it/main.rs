@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up should fail")]
 
 mod case;
+mod counting;
 mod documented;
 mod edges;
 mod generated;
 mod limits;
+mod never;
 mod oracle;
 mod properties;
 mod transitions;

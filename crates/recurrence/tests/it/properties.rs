@@ -5,10 +5,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use punctual_recurrence::{Frequency, Rule, Start};
 
-use crate::generated::{Job, extreme_jobs, jobs, near, step, written_rules};
+use crate::generated::{Job, config, extreme_jobs, jobs, near, step, written_rules};
 use crate::oracle::due_between;
 use crate::timetable;
 
@@ -157,16 +156,6 @@ proptest! {
         prop_assert!(timetable.occurrences().take(3).is_sorted_by(|one, next| one < next));
         prop_assert!(!timetable.describe().is_empty());
     }
-}
-
-fn config() -> ProptestConfig {
-    let config = ProptestConfig::default();
-    let rng_seed = match config.rng_seed {
-        RngSeed::Random => RngSeed::Fixed(18),
-        chosen => chosen,
-    };
-    // What fails becomes a test with a name, not a file of seeds.
-    ProptestConfig { rng_seed, failure_persistence: None, ..config }
 }
 
 /// Both over the same window: up to some occurrence of the engine's, or as far as the oracle can look.
