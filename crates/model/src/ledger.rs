@@ -1,4 +1,9 @@
 //! The ledger of a job: history, skips and schedule merged into one row for each occurrence.
+//!
+//! A page costs what its rows cost, wherever it lies: what is before it is counted, not walked through.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -59,41 +64,51 @@ pub struct Ledger<'a> {
     pub skips: &'a [Skip],
 }
 
+/// Some occurrences of a ledger, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// One for each occurrence. Those of whose records and skips nothing is left have none.
+    pub rows: Vec<Row>,
+    /// All occurrences up to and including this instant are shown, and the rest of the window lies behind it;
+    /// none if this is the last page.
+    pub shown_until: Option<Timestamp>,
+}
+
 impl Ledger<'_> {
-    /// The rows in `from..=to`, at most `limit`, and whether those are all.
-    pub fn rows(&self, from: Timestamp, to: Timestamp, limit: usize) -> (Vec<Row>, bool) {
+    /// The occurrences in `from..=to`, at most `limit`.
+    pub fn page(&self, from: Timestamp, to: Timestamp, limit: usize) -> Page {
+        let timetable = self.job.spec.timetable(self.job.put_at).ok();
+        let window = Window { from, until: self.known_until(from, to), limit: limit.saturating_add(1) };
         let mut rows = BTreeMap::new();
-        // Where the records were cut, the last occurrence may not be whole; the next page has it.
-        let mut until = to;
-        if self.records.len() == RECORDS_MAX
-            && let Some(last) = self.records.last()
-        {
-            until = until.min(before(last.nominal_at));
+        self.add_skips(&mut rows, timetable.as_ref(), window);
+        self.add_records(&mut rows, window);
+        self.add_entry(&mut rows, window);
+        if let Some(timetable) = &timetable {
+            self.add_upcoming(&mut rows, timetable, window);
         }
-        if self.skips.len() == SKIPS_MAX
-            && let Some(last) = self.skips.last()
-        {
-            until = until.min(before(last.first_at));
-        }
-        self.add_skips(&mut rows, from, until, limit);
-        self.add_records(&mut rows, until);
-        self.add_schedule(&mut rows, from, until, limit);
-        let whole = rows.len() <= limit && until == to;
-        (rows.into_values().take(limit).collect(), whole)
+        let more = rows.len() > limit;
+        let rows: Vec<Row> = rows.into_values().take(limit).collect();
+        let last = if more { rows.last().map(|row| row.due_at) } else { Some(window.until) };
+        Page { shown_until: last.filter(|&last| last < to), rows }
     }
 
-    fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, until: Timestamp) {
+    /// The last instant up to which everything is known. Where the records were cut, the last occurrence may
+    /// not be whole; the next page has it.
+    fn known_until(&self, from: Timestamp, to: Timestamp) -> Timestamp {
+        let record = self.records.last().filter(|_| self.records.len() >= RECORDS_MAX);
+        let skip = self.skips.last().filter(|_| self.skips.len() >= SKIPS_MAX);
+        let cuts = record.map(|record| record.nominal_at).into_iter().chain(skip.map(|skip| skip.first_at));
+        // Whatever is cut, the next page begins behind this one.
+        cuts.map(|cut| before(cut).max(from)).fold(to, Timestamp::min)
+    }
+
+    fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {
         let scheduled = self.records.iter().copied();
         let scheduled =
-            scheduled.filter(|record| record.cause == Cause::Schedule && record.nominal_at <= until);
+            scheduled.filter(|record| record.cause == Cause::Schedule && window.contains(record.nominal_at));
         for record in scheduled.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed)
         {
-            let row = rows.entry(record.nominal_at).or_insert(Row {
-                due_at: record.nominal_at,
-                outcome: Outcome::Failed,
-                started_at: None,
-                attempt_count: 0,
-            });
+            let row = rows.entry(record.nominal_at).or_insert(Row::new(record.nominal_at, Outcome::Failed));
             let earlier = row.started_at.is_none_or(|started_at| record.started_at < started_at);
             if earlier {
                 row.started_at = Some(record.started_at);
@@ -108,26 +123,21 @@ impl Ledger<'_> {
         }
     }
 
-    fn add_skips(
-        &self,
-        rows: &mut BTreeMap<Timestamp, Row>,
-        from: Timestamp,
-        until: Timestamp,
-        limit: usize,
-    ) {
-        let timetable = self.job.spec.timetable(self.job.put_at).ok();
+    fn add_skips(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: Option<&Timetable>, window: Window) {
         for skip in self.skips {
+            // They are in order: what follows lies behind the page.
+            let full = rows.len() >= window.limit;
+            if full && rows.last_key_value().is_some_and(|(last, _)| *last < skip.first_at) {
+                return;
+            }
             let mut add = |due_at: Timestamp| {
-                let outcome = Outcome::Skipped(skip.reason);
-                rows.entry(due_at).or_insert(Row { due_at, outcome, started_at: None, attempt_count: 0 });
+                rows.entry(due_at).or_insert(Row::new(due_at, Outcome::Skipped(skip.reason)));
             };
-            let (first, last) = (skip.first_at.max(from), skip.last_at.min(until));
-            match &timetable {
+            let (first, last) = (skip.first_at.max(window.from), skip.last_at.min(window.until));
+            match timetable {
                 // The rule that yielded them is still the job's.
                 Some(timetable) if skip.generation == self.job.generation && yields(timetable, skip) => {
-                    let occurrences =
-                        std::iter::successors(timetable.at_or_after(first), |&at| timetable.next_after(at));
-                    occurrences.take_while(|&at| at <= last).take(limit).for_each(&mut add);
+                    occurrences(timetable, first, last).take(window.limit).for_each(&mut add);
                 }
                 Some(_) | None => {
                     let ends = [skip.first_at, skip.last_at].into_iter();
@@ -137,55 +147,74 @@ impl Ledger<'_> {
         }
     }
 
-    /// What the agenda says: the entry, and what comes behind it.
-    fn add_schedule(
-        &self,
-        rows: &mut BTreeMap<Timestamp, Row>,
-        from: Timestamp,
-        until: Timestamp,
-        limit: usize,
-    ) {
-        let mut pending_from = None;
-        if let Some(entry) = self.job.progress.entry {
-            let scheduled = entry.cause == Cause::Schedule;
-            if scheduled && (from..=until).contains(&entry.nominal_at) && entry.step == 0 {
-                // What is under way may be an occurrence that an edit has taken off the agenda.
-                let running = self.in_flight && entry.due_at <= self.now;
-                let outcome = match (running, entry.started()) {
-                    (true, _) => Outcome::Running,
-                    (false, true) => Outcome::Retrying,
-                    (false, false) => Outcome::Pending,
-                };
-                let row = Row { due_at: entry.nominal_at, outcome, started_at: None, attempt_count: 0 };
-                rows.entry(entry.nominal_at).or_insert(row).outcome = outcome;
-            }
-            pending_from = scheduled.then_some(entry.nominal_at);
-        }
+    /// What is on the agenda.
+    fn add_entry(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {
+        let entry = self.job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && entry.step == 0);
+        let Some(entry) = entry.filter(|entry| window.contains(entry.nominal_at)) else { return };
+        // What is under way may be an occurrence that an edit has taken off the agenda.
+        let running = self.in_flight && entry.due_at <= self.now;
+        let outcome = match (running, entry.started()) {
+            (true, _) => Outcome::Running,
+            (false, true) => Outcome::Retrying,
+            (false, false) => Outcome::Pending,
+        };
+        rows.entry(entry.nominal_at).or_insert(Row::new(entry.nominal_at, outcome)).outcome = outcome;
+    }
+
+    /// What comes behind the entry, as many as `count` leaves.
+    fn add_upcoming(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: &Timetable, window: Window) {
         if self.job.state != JobState::Enabled || !self.collection_enabled {
             return;
         }
-        let Ok(timetable) = self.job.spec.timetable(self.job.put_at) else { return };
         let progress = &self.job.progress;
-        let entry_counts =
-            u32::from(progress.entry.is_some_and(|entry| !entry.started() && entry.cause == Cause::Schedule));
-        let left = timetable.count().map_or(usize::MAX, |count| {
-            count.saturating_sub(progress.started_count).saturating_sub(entry_counts) as usize
+        let entry = progress.entry.filter(|entry| entry.cause == Cause::Schedule);
+        // Behind all of these, each of which may be absent.
+        let passed = [entry.map(|entry| entry.nominal_at), progress.past_at].into_iter().flatten().max();
+        let begin = passed.map(after).into_iter().chain(progress.floor_at).max().unwrap_or(Timestamp::MIN);
+        let left = timetable.count().map(|count| {
+            let on_agenda = entry.is_some_and(|entry| !entry.started());
+            let started = progress.started_count.saturating_add(u32::from(on_agenda));
+            let skipped = if begin < window.from {
+                timetable.count_between(before(begin), before(window.from))
+            } else {
+                0
+            };
+            u64::from(count.saturating_sub(started)).saturating_sub(skipped)
         });
-        let behind = [pending_from, progress.past_at].into_iter().flatten().max();
-        let first = match (behind, progress.floor_at) {
-            (Some(behind), Some(floor_at)) => {
-                timetable.next_after(behind).max(timetable.at_or_after(floor_at))
-            }
-            (Some(behind), None) => timetable.next_after(behind),
-            (None, Some(floor_at)) => timetable.at_or_after(floor_at),
-            (None, None) => timetable.first(),
-        };
-        let upcoming = std::iter::successors(first, |&at| timetable.next_after(at)).take(left);
-        for due_at in upcoming.take_while(|&at| at <= until).filter(|&at| at >= from).take(limit) {
-            let row = Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0 };
-            rows.entry(due_at).or_insert(row);
+        let left =
+            left.map_or(window.limit, |left| window.limit.min(usize::try_from(left).unwrap_or(usize::MAX)));
+        for due_at in occurrences(timetable, begin.max(window.from), window.until).take(left) {
+            rows.entry(due_at).or_insert(Row::new(due_at, Outcome::Pending));
         }
     }
+}
+
+impl Row {
+    /// An occurrence without an attempt.
+    fn new(due_at: Timestamp, outcome: Outcome) -> Self {
+        Self { due_at, outcome, started_at: None, attempt_count: 0 }
+    }
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+struct Window {
+    from: Timestamp,
+    until: Timestamp,
+    /// At most so many of each kind: one more than are shown says whether there are more.
+    limit: usize,
+}
+
+impl Window {
+    fn contains(self, at: Timestamp) -> bool {
+        (self.from..=self.until).contains(&at)
+    }
+}
+
+/// The occurrences from one instant to another, both included.
+fn occurrences(timetable: &Timetable, from: Timestamp, until: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let occurrences = std::iter::successors(timetable.at_or_after(from), |&at| timetable.next_after(at));
+    occurrences.take_while(move |&at| at <= until)
 }
 
 /// Whether a timetable yields exactly what was skipped; after a PATCH of the schedule it may not.
@@ -196,4 +225,8 @@ fn yields(timetable: &Timetable, skip: &Skip) -> bool {
 
 fn before(at: Timestamp) -> Timestamp {
     Timestamp::from_nanosecond(at.as_nanosecond() - 1).unwrap_or(Timestamp::MIN)
+}
+
+fn after(at: Timestamp) -> Timestamp {
+    Timestamp::from_nanosecond(at.as_nanosecond() + 1).unwrap_or(Timestamp::MAX)
 }

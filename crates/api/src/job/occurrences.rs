@@ -10,11 +10,8 @@ use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
 
-/// How far ahead is looked where the caller does not say.
+/// How far ahead of now, or of where the caller begins, is looked where the caller does not say.
 const AHEAD: SignedDuration = SignedDuration::from_hours(31 * 24);
-
-/// The resolution of our times: the next page begins this much behind the last row of the one before.
-const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     let version = call.version()?;
@@ -24,9 +21,18 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
     let asked = OccurrencesPage::read(&call.query)?;
     let (collection, job) = find(state, key).await?;
     let now = state.now();
-    let from = asked.after.map_or(asked.from, |after| Some(after + TICK));
-    let from = from.unwrap_or(Timestamp::MIN);
-    let to = asked.to.unwrap_or_else(|| now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX));
+    let from = match asked.after {
+        None => asked.from.unwrap_or(Timestamp::MIN),
+        Some(after) => match after.checked_add(SignedDuration::from_nanos(1)) {
+            Ok(from) => from,
+            // Nothing lies behind the end of time.
+            Err(_) => return Answer::ok(&page::answer(Vec::new(), None)),
+        },
+    };
+    let to = asked.to.unwrap_or_else(|| {
+        let begin = asked.from.map_or(now, |from| from.max(now));
+        begin.checked_add(AHEAD).unwrap_or(Timestamp::MAX)
+    });
     let store = &state.store;
     let records =
         store.records_between(job.id, from, to, RECORDS_MAX).await.map_err(|error| trouble(&error))?;
@@ -40,13 +46,10 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         records: records.iter().map(|stored| &stored.record).collect(),
         skips: &skips,
     };
-    // One more than is shown says whether there is more.
-    let (mut rows, complete) = ledger.rows(from, to, asked.limit + 1);
-    let more = (rows.len() > asked.limit || !complete) && !asked.topped;
-    rows.truncate(asked.limit);
-    let last = rows.last().filter(|_| more);
-    let next = last.map(|last| call.next_link(state, "$skiptoken", &OccurrencesPage::token(last.due_at)));
+    let shown = ledger.page(from, to, asked.limit);
+    let until = shown.shown_until.filter(|_| !asked.topped);
+    let next = until.map(|until| call.next_link(state, "$skiptoken", &OccurrencesPage::token(until)));
     let dialect = call.dialect(true);
-    let values = rows.iter().map(|row| occurrence::answer(row, dialect)).collect();
+    let values = shown.rows.iter().map(|row| occurrence::answer(row, dialect)).collect();
     Answer::ok(&page::answer(values, next))
 }

@@ -13,6 +13,7 @@ mod job;
 mod limit;
 mod list;
 mod manager;
+mod occurrences;
 mod openapi;
 mod patch;
 mod quota;

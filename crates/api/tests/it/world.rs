@@ -13,7 +13,7 @@ use punctual_api::{ApiState, Settings};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_model::{Clock, Limits, Mint, Outcome, OutcomeKind};
-use punctual_store::{Agenda, ClaimAsk, MemoryStore, Settled, Settlement};
+use punctual_store::{Agenda, Archive, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -80,6 +80,11 @@ impl World {
 
     pub(crate) fn advance(&self, by: SignedDuration) {
         *self.clock.0.lock().unwrap() += by;
+    }
+
+    /// Deletes the whole history, as housekeeping does with what is old.
+    pub(crate) async fn prune(&self) {
+        self.store.prune(self.clock.now(), usize::MAX).await.unwrap();
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
