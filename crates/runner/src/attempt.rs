@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Entry, ExecutionTag, Firing, Job, Mint, Outcome, OutcomeKind, Skip, decide, guid};
-use punctual_store::{Claim, Fence};
+use punctual_model::{Entry, ExecutionTag, Firing, Job, Mint, Outcome, OutcomeKind, Skip, Sku, decide, guid};
+use punctual_store::Claim;
 
+use crate::hold::{Held, Hold};
+use crate::launcher;
 use crate::observer::{Attempting, Event};
-use crate::runner::Parts;
+use crate::parts::Parts;
 
 /// A claim that is less late than this is fired as it is; one that is later may have been overtaken by
 /// newer occurrences of its job.
@@ -17,16 +19,32 @@ const LATE: SignedDuration = SignedDuration::from_millis(50);
 
 /// What an attempt came to.
 pub(crate) struct Fired {
-    pub(crate) fence: Fence,
+    pub(crate) hold: Hold,
     pub(crate) attempt: decide::Attempt,
-    pub(crate) sku: punctual_model::Sku,
+    pub(crate) sku: Sku,
+}
+
+/// Makes an attempt, and as long as others of its target wait, theirs: the connection is warm.
+pub(crate) async fn run(parts: Arc<Parts>, held: Held) {
+    let mut next = Some(held);
+    while let Some(held) = next {
+        next = one(&parts, held).await;
+    }
+}
+
+/// Makes one attempt and hands it to the recorder; the next of its target, if one waits and may go.
+pub(crate) async fn one(parts: &Parts, held: Held) -> Option<Held> {
+    let fired = fire(parts, held).await;
+    let next = parts.with(|machine, uptime| machine.attempted(fired, uptime))?;
+    launcher::begin(parts, vec![next]).await.pop()
 }
 
 /// Makes the attempt of a claim that was begun. A panic on the way is a bug, reported when it happens; it must
 /// cost its attempt and not the job's future.
-pub(crate) async fn fire(claim: Claim, parts: &Parts) -> Fired {
+async fn fire(parts: &Parts, held: Held) -> Fired {
     let started_at = parts.clock.now();
-    let Claim { fence, job, region, sku, .. } = claim;
+    let Held { claim, hold } = held;
+    let Claim { job, region, sku, .. } = claim;
     let newest = catch_unwind(AssertUnwindSafe(|| newest_due(&job, started_at)));
     let in_order = newest.is_ok();
     let (claimed, skips) = match newest.unwrap_or_default() {
@@ -43,7 +61,7 @@ pub(crate) async fn fire(claim: Claim, parts: &Parts) -> Fired {
     };
     // A clock that was set back must not make an attempt end before it began.
     let ended_at = parts.clock.now().max(started_at);
-    Fired { fence, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
+    Fired { hold, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
 }
 
 async fn attempt(attempt: Attempting<'_>, started_at: Timestamp, parts: &Parts) -> Outcome {

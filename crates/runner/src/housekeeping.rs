@@ -7,7 +7,7 @@ use punctual_model::Chain;
 use punctual_store::Trouble;
 use tokio::sync::watch;
 
-use crate::runner::Parts;
+use crate::parts::Parts;
 
 /// How often there is a look.
 const PERIOD: Duration = Duration::from_secs(60);

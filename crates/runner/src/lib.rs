@@ -19,26 +19,32 @@
 //!
 //! What happens is told to an [`Observer`]; the [`Log`] is one. Beside it the [`Inspector`] checks that what must hold does.
 //!
-//! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. [`Runner::tick`] runs
-//! the same steps one after another, for tests and simulations.
+//! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. What it does next is said
+//! by a state machine that knows no task and no thread (`machine.rs`). Each lane of it (claimer, timer, launcher,
+//! attempts, recorder) is driven by a task or a thread of the running server, or step by step by [`Steps`],
+//! for tests and the simulator.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod attempt;
 mod claimer;
 mod dispatcher;
+mod hold;
 mod housekeeping;
 mod inspector;
+mod lane;
+mod launcher;
 mod load;
 mod log;
+mod machine;
 mod observer;
+mod parts;
 mod recorder;
 mod runner;
 mod settings;
 mod slots;
-mod tick;
+mod steps;
 mod timer;
-mod waits;
 
 pub use dispatcher::Dispatcher;
 pub use inspector::{Inspecting, Inspector, InspectorSettings};
@@ -47,4 +53,4 @@ pub use log::Log;
 pub use observer::{Attempting, Event, Loss, Observer};
 pub use runner::{Runner, Running};
 pub use settings::Settings;
-pub use tick::Report;
+pub use steps::{Report, Steps};

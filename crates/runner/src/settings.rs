@@ -14,6 +14,9 @@ pub struct Settings {
     pub slots_per_target: usize,
     /// How long before they are due entries are claimed.
     pub look_ahead: SignedDuration,
+    /// The agenda is looked at this often whatever happens, so that a lost wake-up, or a clock that was set, costs
+    /// a second at most.
+    pub poll: Duration,
     /// How long a stop waits for attempts under way.
     pub grace: Duration,
     /// How long records and ended jobs are kept.
@@ -30,6 +33,7 @@ impl Default for Settings {
             slots: 16_384,
             slots_per_target: 256,
             look_ahead: SignedDuration::from_secs(1),
+            poll: Duration::from_secs(1),
             grace: Duration::from_secs(10),
             retention: SignedDuration::from_hours(60 * 24),
             records_per_job_max: 0,

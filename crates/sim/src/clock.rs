@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, Mint};
@@ -12,19 +13,34 @@ use crate::op::dawn;
 /// The clock of one node: the world's time and how far the node is off.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeClock {
+    /// What the wall clock shows.
     elapsed_ms: Arc<AtomicI64>,
+    /// How much time has really passed.
+    passed_ms: Arc<AtomicU64>,
     skew_ms: Arc<AtomicI64>,
 }
 
 impl NodeClock {
     /// A clock of the same world that is not off.
     pub(crate) fn another(&self) -> Self {
-        Self { elapsed_ms: Arc::clone(&self.elapsed_ms), skew_ms: Arc::default() }
+        let (elapsed_ms, passed_ms) = (Arc::clone(&self.elapsed_ms), Arc::clone(&self.passed_ms));
+        Self { elapsed_ms, passed_ms, skew_ms: Arc::default() }
     }
 
-    /// Moves the world's time.
+    /// Time passes.
     pub(crate) fn advance(&self, by_ms: i64) {
+        self.set_forward(by_ms);
+        self.passed_ms.fetch_add(u64::try_from(by_ms).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Sets the wall clock.
+    pub(crate) fn set_forward(&self, by_ms: i64) {
         self.elapsed_ms.fetch_add(by_ms, Ordering::Relaxed);
+    }
+
+    /// How much time has really passed.
+    pub(crate) fn uptime(&self) -> Duration {
+        Duration::from_millis(self.passed_ms.load(Ordering::Relaxed))
     }
 
     /// Sets how far this clock is off.

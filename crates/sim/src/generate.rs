@@ -62,10 +62,21 @@ impl Author {
             79..84 => self.ops.push(Op::Run(job)),
             84..86 => self.ops.push(Op::Delete(job)),
             86..92 => {
-                let call = self.dice.pick(&[Call::Claim, Call::Begin, Call::Settle, Call::Read, Call::Write]);
+                let call = self.dice.pick(&[
+                    Call::Claim,
+                    Call::NextDue,
+                    Call::Begin,
+                    Call::Settle,
+                    Call::Settle,
+                    Call::Release,
+                    Call::Read,
+                    Call::Write,
+                ]);
                 let when = self.dice.pick(&[When::Before, When::After]);
                 let kind = self.dice.pick(&[Kind::Busy, Kind::Full, Kind::Closed]);
-                self.ops.push(Op::Fault(call, when, kind));
+                // A few in a row are more than a moment, and some are set aside.
+                let times = if self.dice.once_in(3) { 1 + self.dice.below(12) } else { 1 };
+                self.ops.extend(std::iter::repeat_n(Op::Fault(call, when, kind), times));
             }
             92..95 => {
                 let ms = self.distance().min(3 * HOUR);
@@ -89,8 +100,14 @@ impl Author {
 
     /// Something happens in the middle of a tick.
     fn interrupt(&mut self, node: usize, job: usize) {
-        let point =
-            self.dice.pick(&[Point::Claimed, Point::Begun, Point::Fired, Point::Fired, Point::Settled]);
+        let point = self.dice.pick(&[
+            Point::Claimed,
+            Point::Begun,
+            Point::Fired,
+            Point::Fired,
+            Point::Queued,
+            Point::Settled,
+        ]);
         // Something that is under way is wanted: the usual suspects are done first, or a run is asked for.
         match self.dice.below(4) {
             0 => self.ops.push(Op::Run(job)),

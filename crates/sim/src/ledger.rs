@@ -97,6 +97,7 @@ pub(crate) struct Ledger {
     tagged: HashMap<String, Tagged>,
     intent: Option<Intent>,
     unsteady: bool,
+    shot_count: u64,
     sights: Sights,
     problems: Vec<String>,
 }
@@ -110,6 +111,11 @@ impl Ledger {
     /// From now on clocks can't be compared: one was set back, or one is off.
     pub(crate) fn lose_steadiness(&mut self) {
         self.unsteady = true;
+    }
+
+    /// How many attempts were made.
+    pub(crate) fn shot_count(&self) -> u64 {
+        self.shot_count
     }
 
     /// Notes something that is worth seeing.

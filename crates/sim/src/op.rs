@@ -12,13 +12,14 @@ use punctual_recurrence::{Frequency, Rule, Schedule, Weekday};
 pub enum Op {
     /// Time passes while nobody acts, in milliseconds.
     Advance(i64),
-    /// Time passes while every node that is up ticks whenever something is due.
+    /// Time passes while every node that is up ticks whenever it wants to.
     Elapse(i64),
-    /// The wall clock is set, by so many milliseconds, forward or back.
+    /// The wall clock is set, by so many milliseconds, forward or back. Nodes notice it when they look at the agenda
+    /// without being woken, as they do every second.
     Jump(i64),
     /// The clock of a node is off by so many milliseconds from now on.
     Skew(usize, i64),
-    /// A node claims, fires, settles.
+    /// A node does all that it has to do at this instant: gives back, claims, fires, settles.
     Tick(usize),
     /// A node does so until a point and stays there.
     TickTo(usize, Point),
@@ -69,6 +70,8 @@ pub enum Point {
     Begun,
     /// The receiver has answered.
     Fired,
+    /// The outcome waits in the recorder's queue.
+    Queued,
     /// The settlement is written, and the runner does not know it yet.
     Settled,
 }
@@ -88,9 +91,12 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Call {
+    /// Of one that was carried out, the store could not load what it had claimed: it gives that back by itself.
     Claim,
+    NextDue,
     Begin,
     Settle,
+    Release,
     Read,
     Write,
 }

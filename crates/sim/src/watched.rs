@@ -108,14 +108,15 @@ impl Agenda for Watched {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         let fault = self.shared.take_fault(Call::Claim);
         fault.check(When::Before)?;
-        // A tick that will be held takes one: what is begun is fired at once, so nothing that was begun
-        // may wait behind an attempt that is held.
-        let held_later = !matches!(self.gate.closed(), None | Some(Point::Claimed));
-        let ask = ClaimAsk { limit: if held_later { 1 } else { ask.limit }, ..ask.clone() };
-        let claims = self.shared.store().claim(&ask).await?;
+        let claims = self.shared.store().claim(ask).await?;
         let claimed = claims.iter().map(Claimed::of).collect();
         self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
-        fault.check(When::After)?;
+        if let Err(trouble) = fault.check(When::After) {
+            let fences: Vec<Fence> = claims.iter().map(|claim| claim.fence).collect();
+            self.shared.store().release(&fences).await?;
+            self.shared.book.open().released(&fences);
+            return Err(trouble);
+        }
         self.gate.pass(Point::Claimed).await;
         Ok(claims)
     }
@@ -131,6 +132,7 @@ impl Agenda for Watched {
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+        self.gate.pass(Point::Queued).await;
         let fault = self.shared.take_fault(Call::Settle);
         fault.check(When::Before)?;
         let answers = self.shared.store().settle(settlements.clone()).await?;
@@ -143,12 +145,19 @@ impl Agenda for Watched {
     }
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        let fault = self.shared.take_fault(Call::Release);
+        fault.check(When::Before)?;
+        self.shared.store().release(fences).await?;
         self.shared.book.open().released(fences);
-        self.shared.store().release(fences).await
+        fault.check(When::After)
     }
 
     async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        self.shared.store().next_due(passed_over).await
+        let fault = self.shared.take_fault(Call::NextDue);
+        fault.check(When::Before)?;
+        let due_at = self.shared.store().next_due(passed_over).await?;
+        fault.check(When::After)?;
+        Ok(due_at)
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {

@@ -36,8 +36,12 @@ pub const JOBS: usize = 6;
 const MANY: usize = 100_000;
 /// How long history and ended jobs are kept.
 const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
-/// How often nodes tick within one elapse, and until the agenda is found not to drain.
+/// How often nodes tick until the agenda is found not to drain.
 const TICKS_MAX: usize = 400;
+/// How many attempts are made within one elapse before its rest goes by at once.
+const SHOTS_MAX: u64 = 200;
+/// How often nodes tick at most within one elapse.
+const ELAPSE_TICKS_MAX: usize = 20_000;
 
 /// What a history came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -153,12 +157,14 @@ impl World {
                 if ms < 0 {
                     self.book.open().lose_steadiness();
                 }
-                self.advance(ms);
+                self.clock.set_forward(ms);
+                self.nodes.iter_mut().for_each(Node::poll);
             }
             Op::Elapse(ms) => self.elapse(ms.max(0)),
             Op::Skew(node, ms) => {
                 self.book.open().lose_steadiness();
                 self.nodes[node % NODES].clock.set_skew(ms);
+                self.nodes[node % NODES].poll();
             }
             Op::Tick(node) => self.nodes[node % NODES].tick(None),
             Op::TickTo(node, point) => self.nodes[node % NODES].tick(Some(point)),
@@ -252,22 +258,20 @@ impl World {
         self.elapsed_ms += ms.max(0);
     }
 
-    /// Time passes, and nodes tick whenever something is due.
+    /// Time passes, and nodes tick whenever they want to.
     fn elapse(&mut self, ms: i64) {
         let until = self.clock.now() + SignedDuration::from_millis(ms);
-        for _ in 0..TICKS_MAX {
-            let now = self.clock.now();
-            let ahead = self.nodes.iter().filter(|node| node.idle()).map(|node| node.clock.now()).max();
-            let due = block_on(self.shared.store().next_due(&[])).expect("the store itself has no faults");
-            let (Some(ahead), Some(due)) = (ahead, due) else { break };
-            let wait = due.duration_since(ahead).max(SignedDuration::ZERO);
-            if now + wait > until {
+        let shots_max = self.book.open().shot_count() + SHOTS_MAX;
+        for _ in 0..ELAPSE_TICKS_MAX {
+            self.nodes.iter_mut().for_each(|node| node.tick(None));
+            if self.book.open().shot_count() >= shots_max {
                 break;
             }
-            let mut wait_ms = i64::try_from(wait.as_millis()).unwrap_or(0);
-            wait_ms += i64::from(wait > SignedDuration::from_millis(wait_ms));
+            let Some(wait_ms) = self.nodes.iter().filter_map(wanted_ms).min() else { break };
+            if self.clock.now() + SignedDuration::from_millis(wait_ms) > until {
+                break;
+            }
             self.advance(wait_ms);
-            self.nodes.iter_mut().for_each(|node| node.tick(None));
         }
         let rest = until.duration_since(self.clock.now()).as_millis();
         self.advance(i64::try_from(rest).unwrap_or(0).max(0));
@@ -297,12 +301,14 @@ impl World {
     }
 
     fn crash_all(&mut self) {
-        self.nodes.iter_mut().for_each(Node::drop_course);
+        self.nodes.iter_mut().for_each(Node::forget_all);
         let fences = self.book.open().abandon(None);
         self.opened.reopen(&self.shared, &fences);
         (0..NODES).for_each(|node| self.book.open().forget(node));
         for node in &mut self.nodes {
             node.up = true;
+            // It looks at the store that was opened, not at the one that is gone.
+            node.forget_all();
         }
     }
 
@@ -314,6 +320,7 @@ impl World {
         for node in &mut self.nodes {
             node.up = true;
             node.clock.set_skew(0);
+            node.poll();
             node.resume();
         }
         self.drain();
@@ -419,6 +426,16 @@ impl World {
         let problems = self.book.open().problems().to_vec();
         if problems.is_empty() { Ok(()) } else { Err(Failure { at, problems }) }
     }
+}
+
+/// In how many milliseconds a node wants to go on; none if it does not.
+fn wanted_ms(node: &Node) -> Option<i64> {
+    let (rest, due_at) = node.wants();
+    let due =
+        due_at.map(|due_at| due_at.duration_since(node.clock.now()).max(SignedDuration::ZERO).unsigned_abs());
+    let wait = rest.into_iter().chain(due).min()?;
+    // At least a little: what has to be done now is done.
+    i64::try_from(wait.as_micros().div_ceil(1_000)).ok().map(|ms| ms.max(1))
 }
 
 fn with_enabled(spec: &punctual_model::JobSpec, enabled: bool) -> punctual_model::JobSpec {

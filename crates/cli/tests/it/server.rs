@@ -32,7 +32,10 @@ pub(crate) struct Answer {
 impl Server {
     /// Starts a server on a data directory and waits until it has started.
     pub(crate) fn start(data: &Path, arguments: &[&str]) -> Self {
-        Self::start_as(punctual().stderr(Stdio::inherit()), data, arguments)
+        // That attempts fail is what many tests want.
+        let mut command = punctual();
+        command.env("PUNCTUAL_LOG__LEVEL", "info,punctual_runner=warn").stderr(Stdio::inherit());
+        Self::start_as(&mut command, data, arguments)
     }
 
     /// The same by a command that has an environment, a place for its log, or a folder that it runs in.
@@ -63,6 +66,7 @@ impl Server {
     /// Starts a server and kills it after some time, wherever it is then.
     pub(crate) fn start_and_kill(data: &Path, arguments: &[&str], life: Duration) {
         let mut command = punctual();
+        command.env("PUNCTUAL_LOG__LEVEL", "info,punctual_runner=warn");
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
         let (_keep, moment) = mpsc::channel::<()>();

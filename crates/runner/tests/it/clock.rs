@@ -2,17 +2,18 @@
 
 use jiff::SignedDuration;
 use punctual_model::SkipReason;
+use punctual_store::Survey;
 
 use crate::world::{World, at, minutely, once};
 
 #[tokio::test]
 async fn a_clock_that_jumps_forward_fires_the_newest_and_misses_the_others() {
     let world = World::new().await;
-    let runner = world.runner();
+    let mut steps = world.runner().steps();
     world.put("ok", minutely("ok", 0)).await;
-    runner.tick().await.unwrap();
+    steps.tick().await;
     world.clock.set(at(3_630));
-    runner.tick().await.unwrap();
+    steps.tick().await;
     let nominal: Vec<_> = world.target.seen().iter().map(|seen| seen.nominal_at).collect();
     assert_eq!(nominal, [at(0), at(3_600)]);
     let skips = world.skips("ok").await;
@@ -24,11 +25,11 @@ async fn a_clock_that_jumps_forward_fires_the_newest_and_misses_the_others() {
 #[tokio::test]
 async fn a_clock_that_jumps_back_repeats_nothing() {
     let world = World::new().await;
-    let runner = world.runner();
+    let mut steps = world.runner().steps();
     world.put("ok", minutely("ok", 0)).await;
     for now in [0, 60, -3_600, 0, 60, 119, 120] {
         world.clock.set(at(now));
-        runner.tick().await.unwrap();
+        steps.tick().await;
     }
     let nominal: Vec<_> = world.target.seen().iter().map(|seen| seen.nominal_at).collect();
     assert_eq!(nominal, [at(0), at(60), at(120)]);
@@ -68,4 +69,18 @@ async fn what_is_held_for_its_time_goes_by_the_clock_whichever_way_it_jumps() {
     let seen = world.target.seen();
     assert_eq!((seen[1].job.as_str(), seen[1].nominal_at, seen[1].fired_at), ("ok-1", at(60), at(86_400)));
     assert_eq!(world.history("ok-1").await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_claimed_ahead_of_a_clock_that_was_set_back_is_given_back() {
+    let world = World::new().await;
+    world.put("ok", once("ok", 60)).await;
+    let mut steps = world.runner().steps();
+    world.clock.set(at(60) - SignedDuration::from_millis(500));
+    assert_eq!(steps.tick().await.claimed_count, 1);
+    world.clock.set(at(-7_200));
+    steps.tick().await;
+    assert_eq!(world.store.held().await.unwrap(), [], "it would keep its slot for two hours");
+    world.clock.set(at(60));
+    assert_eq!(steps.tick().await.settled_count, 1);
 }

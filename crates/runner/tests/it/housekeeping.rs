@@ -12,10 +12,11 @@ async fn old_history_goes_in_pieces_and_young_history_stays() {
     let mut world = World::new().await;
     world.settings.retention = SignedDuration::from_hours(24);
     let runner = world.runner();
+    let mut steps = runner.steps();
     world.put("ok", minutely("ok", 0)).await;
     for minute in 0..1_200 {
         world.clock.set(at(minute * 60));
-        runner.tick().await.unwrap();
+        steps.tick().await;
     }
     assert!(!runner.keep_house().await.unwrap());
     assert_eq!(world.history("ok").await.len(), 1_200);
@@ -35,10 +36,11 @@ async fn a_cap_on_records_keeps_the_newest() {
     let mut world = World::new().await;
     world.settings.records_per_job_max = 10;
     let runner = world.runner();
+    let mut steps = runner.steps();
     world.put("ok", minutely("ok", 0)).await;
     for minute in 0..25 {
         world.clock.set(at(minute * 60));
-        runner.tick().await.unwrap();
+        steps.tick().await;
     }
     assert!(!runner.keep_house().await.unwrap());
     let nominal: Vec<_> = world.history("ok").await.iter().map(|record| record.nominal_at).collect();
@@ -49,13 +51,14 @@ async fn a_cap_on_records_keeps_the_newest() {
 async fn an_ended_job_is_purged_60_days_after_its_last_run() {
     let world = World::new().await;
     let runner = world.runner();
+    let mut steps = runner.steps();
     let job = world.put("ok", once("ok", 0)).await;
-    runner.tick().await.unwrap();
+    steps.tick().await;
     world.clock.set(at(59 * DAY));
     runner.keep_house().await.unwrap();
     let run = punctual_model::decide::run(&world.job("ok").await, at(59 * DAY)).unwrap();
     world.write(run).await;
-    runner.tick().await.unwrap();
+    steps.tick().await;
     world.clock.set(at(100 * DAY));
     runner.keep_house().await.unwrap();
     assert!(world.store.job(&job.key).await.unwrap().is_some());

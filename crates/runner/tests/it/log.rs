@@ -8,7 +8,7 @@ use crate::world::{World, at, minutely, once};
 
 /// Fires one that succeeds and one that fails, a quarter of a second late.
 async fn two_attempts(level: Level) -> (World, Vec<String>) {
-    let mut captured = Captured::from(level);
+    let captured = Captured::from(level);
     let world = World::new().await;
     world.put("ok", once("ok", 0)).await;
     world.put("fail", minutely("fail", 0)).await;

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::Repair;
 use punctual_model::inspect::{Evidence, Subject, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
+use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
     CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite,
@@ -26,10 +28,13 @@ struct Troubled {
     claims: AtomicUsize,
     begins: AtomicUsize,
     settles: AtomicUsize,
+    releases: AtomicUsize,
     /// The store never takes a settlement of this job while this is set.
     poison: Mutex<Option<&'static str>>,
     /// Claims of this job come without the entry that was claimed, which is a bug: deciding what follows panics.
     bare: Mutex<Option<&'static str>>,
+    /// Claims of this job come with a rule that nobody can have written: finding its occurrences panics.
+    mad: Mutex<Option<&'static str>>,
     /// Whoever settles waits while this is held.
     door: tokio::sync::Mutex<()>,
     /// How many settlements came at once, each time.
@@ -45,8 +50,10 @@ impl Troubled {
             claims,
             begins,
             settles,
+            releases: AtomicUsize::new(0),
             poison: Mutex::default(),
             bare: Mutex::default(),
+            mad: Mutex::default(),
             door: tokio::sync::Mutex::default(),
             batches: Mutex::default(),
         })
@@ -66,6 +73,10 @@ impl Agenda for Troubled {
         for claim in claims.iter_mut().filter(|claim| bare == Some(claim.job.key.name.as_str())) {
             claim.job.progress.entry = None;
         }
+        let mad = *self.mad.lock().unwrap();
+        for claim in claims.iter_mut().filter(|claim| mad == Some(claim.job.key.name.as_str())) {
+            Arc::make_mut(&mut claim.job.spec).recurrence = Some(Rule::every(0, Frequency::Minute));
+        }
         Ok(claims)
     }
 
@@ -79,13 +90,17 @@ impl Agenda for Troubled {
         let _entered = self.door.lock().await;
         check(&self.settles, "settle")?;
         let poison = *self.poison.lock().unwrap();
-        if settlements.iter().any(|one| poison == Some(one.job.key.name.as_str())) {
+        if settlements
+            .iter()
+            .any(|one| poison.is_some_and(|poison| one.job.key.name.as_str().starts_with(poison)))
+        {
             return Err(Trouble::Busy { doing: "settle the poisoned one" });
         }
         self.inner.settle(settlements).await
     }
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        check(&self.releases, "release")?;
         self.inner.release(fences).await
     }
 
@@ -191,7 +206,7 @@ async fn what_the_store_could_not_take_is_tried_again_and_recorded_once() {
 
 #[tokio::test]
 async fn trouble_of_the_store_is_logged_with_its_cause() {
-    let mut captured = Captured::from(Level::ERROR);
+    let captured = Captured::from(Level::ERROR);
     let world = World::new().await;
     world.put("ok", once("ok", 0)).await;
     let running = world.runner_on(Troubled::new(&world, 1, 1, 1)).start().unwrap();
@@ -296,4 +311,74 @@ async fn a_panic_while_a_settlement_is_decided_costs_its_own_job_and_all_others_
     assert_eq!((world.history("bare").await.len(), bare.counters.execution), (0, 0));
     assert_eq!(bare.progress.entry.map(|entry| entry.nominal_at), Some(at(0)), "it is still to be done");
     assert_eq!(world.store.in_flight(&[bare.id]).await.unwrap(), [bare.id], "and not again before a restart");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_while_the_newest_occurrence_is_found_costs_its_own_job_and_frees_its_place_at_the_target() {
+    let mut world = World::new().await;
+    world.settings.slots_per_target = 1;
+    let store = Troubled::new(&world, 0, 0, 0);
+    *store.mad.lock().unwrap() = Some("mad");
+    world.put("mad", minutely("one", 0)).await;
+    world.put("ok", minutely("one", 0)).await;
+    // So late that newer occurrences are looked for.
+    world.clock.set(at(300));
+    let running = world.runner_on(store).start().unwrap();
+    world.wait_for_records("ok", 1).await;
+    running.stop().await;
+    assert_eq!(world.target.names(), ["ok"]);
+    assert_eq!(world.history("mad").await, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_that_the_store_could_not_take_back_are_given_back_later() {
+    let world = World::new().await;
+    world.put("ok", once("ok", 0)).await;
+    let store = Troubled::new(&world, 0, 1, 0);
+    store.releases.store(3, Ordering::SeqCst);
+    let running = world.runner_on(store.clone()).start().unwrap();
+    world.wait_for_records("ok", 1).await;
+    assert_eq!(store.releases.load(Ordering::SeqCst), 0, "all the trouble came");
+    running.stop().await;
+    assert_eq!(world.target.names(), ["ok"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_gives_back_what_is_held_through_trouble() {
+    let world = World::new().await;
+    world.put("ok", once("ok", 60)).await;
+    world.clock.set(at(60) - SignedDuration::from_millis(500));
+    let store = Troubled::new(&world, 0, 0, 0);
+    let running = world.runner_on(store.clone()).start().unwrap();
+    world.wait_until_claimed().await;
+    store.releases.store(2, Ordering::SeqCst);
+    running.stop().await;
+    assert_eq!(world.store.held().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn however_many_were_set_aside_others_are_recorded() {
+    let world = World::new().await;
+    let store = Troubled::new(&world, 0, 0, 0);
+    *store.poison.lock().unwrap() = Some("poison");
+    let mut steps = world.runner_on(store.clone()).steps();
+    // Each time fewer than would be taken for a store in trouble, in all more.
+    for round in 0..3 {
+        for index in 0..5 {
+            let name = format!("poison-{round}-{index}");
+            world.put(&name, once(&name, 0)).await;
+        }
+        let name = format!("ok-{round}");
+        world.put(&name, once(&name, 0)).await;
+        steps.run().await;
+        assert_eq!(world.history(&name).await.len(), 1, "{name}");
+    }
+    assert_eq!(world.history("poison-0-0").await, []);
+    *store.poison.lock().unwrap() = None;
+    steps.pass(Duration::from_secs(1));
+    steps.run().await;
+    for round in 0..3 {
+        assert_eq!(world.history(&format!("poison-{round}-4")).await.len(), 1);
+    }
+    assert_eq!(world.target.seen().len(), 18, "nothing is fired twice");
 }

@@ -10,6 +10,9 @@ use super::{Account, Claimed, Ledger, Shooting};
 /// A claim that is less late than this is fired as it is.
 const LATE: SignedDuration = SignedDuration::from_millis(50);
 
+/// How long before it is due something may be claimed.
+const LOOK_AHEAD: SignedDuration = SignedDuration::from_secs(1);
+
 /// A claim.
 #[derive(Clone, Debug)]
 pub(super) struct Hold {
@@ -59,10 +62,8 @@ impl Ledger {
                 shot: None,
             };
             let pending = account.pending.filter(|pending| *pending != entry);
-            // What tells a run from others may be ahead of the clock.
-            let early = entry.cause == Cause::Schedule && entry.nominal_at > now;
-            if entry.due_at > now || early {
-                self.blame(&key, &format!("was claimed at {now}, before its time: {entry:?}"));
+            if entry.due_at > now + LOOK_AHEAD {
+                self.blame(&key, &format!("was claimed at {now}, long before its time: {entry:?}"));
             }
             if let Some(pending) = pending {
                 self.blame(&key, &format!("{entry:?} was claimed, but {pending:?} comes first"));
@@ -134,13 +135,20 @@ impl Ledger {
         self.holds.retain(|_, hold| hold.node != node || !hold.abandoned);
     }
 
-    /// The claims of a node that it has not begun.
-    pub(crate) fn unbegun(&self, node: usize) -> Vec<Fence> {
-        let own = self.holds.iter().filter(|(_, hold)| hold.node == node && !hold.begun && !hold.abandoned);
-        own.map(|(fence, _)| Fence(*fence)).collect()
+    /// A node has stopped in good order: it must have nothing left.
+    pub(crate) fn stopped(&mut self, node: usize) {
+        // What an edit took back, the store has forgotten before its holder.
+        let kept = |hold: &Hold| {
+            hold.begun || self.accounts.get(&hold.job).is_some_and(|account| account.edits == hold.edits)
+        };
+        let own = self.holds.values().filter(|hold| hold.node == node && !hold.abandoned && kept(hold));
+        let left: Vec<String> =
+            own.map(|hold| format!("{}: is claimed by a node that has stopped", hold.key.name)).collect();
+        self.extend(left);
     }
 
     pub(crate) fn fired(&mut self, node: usize, firing: &Shooting<'_>, now: Timestamp) {
+        self.shot_count += 1;
         let name = firing.job.name.clone();
         let Some(hold) = self.begun_hold(node, firing.job) else {
             self.problems.push(format!("{name}: was fired without a claim that was confirmed"));
@@ -149,6 +157,11 @@ impl Ledger {
         hold.shot =
             Some(Shot { nominal_at: firing.nominal_at, started_at: now, ended_at: now, succeeded: None });
         let (id, entry, edits, abandoned) = (hold.job, hold.entry, hold.edits, hold.abandoned);
+        // What tells a run from others may be ahead of the clock.
+        let early = entry.cause == Cause::Schedule && entry.nominal_at.max(firing.nominal_at) > now;
+        if entry.due_at > now || early {
+            self.problems.push(format!("{name}: was fired at {now}, before its time: {entry:?}"));
+        }
         let tagged = (id, entry.cause, firing.nominal_at, firing.step);
         if self.tags.contains_key(&tagged) && firing.attempt == 0 {
             self.see("an attempt was fired again");

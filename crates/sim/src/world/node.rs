@@ -1,9 +1,12 @@
 //! One node: a runner that can be stopped anywhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use punctual_runner::{Log, Report, Runner, Settings};
-use punctual_store::{Fence, Trouble};
+use jiff::Timestamp;
+use punctual_model::Mint;
+use punctual_runner::{Log, Runner, Settings, Steps};
+use punctual_store::Fence;
 
 use super::backing::Opened;
 use crate::clock::NodeClock;
@@ -12,15 +15,29 @@ use crate::op::Point;
 use crate::receiver::{Receiver, Script};
 use crate::watched::{Shared, Watched};
 
+/// So long that nobody looks at the agenda without being woken: a wake-up that is lost here is lost for ever.
+const NEVER: Duration = Duration::from_secs(1_000_000_000);
+
+/// How many slots each node has, and how many of them for one target: plenty, some, hardly any.
+const SLOTS: [(usize, usize); super::NODES] = [(16_384, 256), (4, 2), (2, 1)];
+
 pub(super) struct Node {
     index: usize,
     pub(super) clock: NodeClock,
     pub(super) up: bool,
     gate: Gate,
     shared: Shared,
-    runner: Arc<Runner>,
-    /// A tick that stays somewhere.
-    course: Option<Course<Result<Report, Trouble>>>,
+    script: Script,
+    mint: Arc<dyn Mint>,
+    runner: Runner,
+    /// None while it stays somewhere.
+    steps: Option<Steps>,
+    /// Steps that stay somewhere.
+    course: Option<Course<Steps>>,
+    /// How long the world had been there when it ran last.
+    seen: Duration,
+    /// It is to look at the agenda without being woken.
+    polls: bool,
 }
 
 impl Node {
@@ -32,25 +49,24 @@ impl Node {
         opened: &Opened,
     ) -> Self {
         let (clock, gate) = (clock.another(), Gate::default());
-        let store =
-            Watched { node: Some(index), gate: gate.clone(), clock: clock.clone(), shared: shared.clone() };
-        let receiver = Receiver {
-            node: index,
-            script: script.clone(),
-            clock: clock.clone(),
-            gate: gate.clone(),
-            book: shared.book.clone(),
-        };
-        let runner = Runner::new(
-            Arc::new(store),
-            Arc::new(receiver),
-            Arc::new(clock.clone()),
-            Arc::clone(&opened.mint),
-            Arc::new(Log),
-            Settings::default(),
-        );
-        let shared = shared.clone();
-        Self { index, clock, up: true, gate, shared, runner: Arc::new(runner), course: None }
+        let mint = Arc::clone(&opened.mint);
+        let runner = runner(index, shared, &clock, &gate, script, &mint);
+        let steps = Some(runner.steps());
+        let (shared, script, seen) = (shared.clone(), script.clone(), clock.uptime());
+        Self {
+            index,
+            clock,
+            up: true,
+            gate,
+            shared,
+            script,
+            mint,
+            runner,
+            steps,
+            course: None,
+            seen,
+            polls: false,
+        }
     }
 
     /// Whether it could tick now.
@@ -63,14 +79,35 @@ impl Node {
         self.course.is_some() && self.gate.closed() == Some(point)
     }
 
-    /// Ticks, up to a point if one is given.
+    /// When it wants to go on: after so much time, and at an instant of its clock.
+    pub(super) fn wants(&self) -> (Option<Duration>, Option<Timestamp>) {
+        let Some(steps) = self.steps.as_ref().filter(|_| self.up) else { return (None, None) };
+        let (rest, due_at) = steps.wants();
+        let passed = self.clock.uptime().saturating_sub(self.seen);
+        (rest.map(|rest| rest.saturating_sub(passed)), due_at)
+    }
+
+    /// Its clock was set: it notices that when it looks at the agenda next.
+    pub(super) fn poll(&mut self) {
+        self.polls = true;
+    }
+
+    /// Does all that it has to do at this instant, up to a point if one is given.
     pub(super) fn tick(&mut self, until: Option<Point>) {
         if !self.idle() {
             return;
         }
         self.gate.set(until);
-        let runner = Arc::clone(&self.runner);
-        self.go(Box::pin(async move { runner.tick().await }));
+        let Some(mut steps) = self.steps.take() else { return };
+        let uptime = self.clock.uptime();
+        steps.pass(uptime.saturating_sub(std::mem::replace(&mut self.seen, uptime)));
+        if std::mem::take(&mut self.polls) {
+            steps.poll();
+        }
+        self.go(Box::pin(async move {
+            steps.run().await;
+            steps
+        }));
     }
 
     /// Lets go of what is old; false if it could not.
@@ -95,11 +132,9 @@ impl Node {
         }
     }
 
-    fn go(&mut self, course: Course<Result<Report, Trouble>>) {
+    fn go(&mut self, course: Course<Steps>) {
         match drive(course, &self.gate) {
-            Ok(Ok(_)) => {}
-            // What it holds stays claimed; it comes back at once as after a crash.
-            Ok(Err(_)) => self.expire(),
+            Ok(steps) => self.steps = Some(steps),
             Err(course) => {
                 self.course = Some(course);
                 return;
@@ -115,30 +150,57 @@ impl Node {
     }
 
     pub(super) fn crash(&mut self) {
-        self.drop_course();
+        self.forget_all();
         self.expire();
         self.shared.book.open().forget(self.index);
         self.up = false;
     }
 
-    /// Forgets what it was doing.
-    pub(super) fn drop_course(&mut self) {
+    /// Forgets what it was doing, and all that it knew.
+    pub(super) fn forget_all(&mut self) {
         self.course = None;
+        self.runner = runner(self.index, &self.shared, &self.clock, &self.gate, &self.script, &self.mint);
+        self.steps = Some(self.runner.steps());
+        self.seen = self.clock.uptime();
     }
 
     /// Gives back what it has not begun, finishes what it has, and goes.
     pub(super) fn stop(&mut self) {
-        let unbegun = self.shared.book.open().unbegun(self.index);
-        if !unbegun.is_empty() {
-            self.drop_course();
-            self.shared.book.open().released(&unbegun);
-            self.release(&unbegun);
+        if !self.up {
+            return;
         }
+        self.runner.begin_stop();
         self.resume();
+        self.tick(None);
+        self.shared.book.open().stopped(self.index);
+        self.forget_all();
         self.up = false;
     }
 
     fn release(&self, fences: &[Fence]) {
         block_on(self.shared.store().release(fences)).expect("the store itself has no faults");
     }
+}
+
+fn runner(
+    index: usize,
+    shared: &Shared,
+    clock: &NodeClock,
+    gate: &Gate,
+    script: &Script,
+    mint: &Arc<dyn Mint>,
+) -> Runner {
+    let store =
+        Watched { node: Some(index), gate: gate.clone(), clock: clock.clone(), shared: shared.clone() };
+    let receiver = Receiver {
+        node: index,
+        script: script.clone(),
+        clock: clock.clone(),
+        gate: gate.clone(),
+        book: shared.book.clone(),
+    };
+    let (slots, slots_per_target) = SLOTS[index];
+    let settings = Settings { slots, slots_per_target, poll: NEVER, ..Settings::default() };
+    let (receiver, clock) = (Arc::new(receiver), Arc::new(clock.clone()));
+    Runner::new(Arc::new(store), receiver, clock, Arc::clone(mint), Arc::new(Log), settings)
 }

@@ -1,0 +1,147 @@
+//! Claims that are due: each waits for its turn at its target, and is confirmed right before it is fired.
+//!
+//! One call to the store is out at a time, and the next gathers meanwhile: where the store is far, a herd on one
+//! target would otherwise ask once for each firing.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use punctual_model::Chain;
+use punctual_store::Trouble;
+
+use super::{Ending, Machine};
+use crate::attempt::Fired;
+use crate::hold::Held;
+use crate::{Event, Loss};
+
+/// How many of a herd are started before the rest of it is looked at: the first should not wait for the last.
+const STARTED_FIRST: usize = 64;
+
+/// How many are started at once then.
+const STARTED_NEXT: usize = 1_024;
+
+/// What is to be confirmed.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) held: Vec<Held>,
+    /// There is more to look at right now.
+    pub(crate) more: bool,
+}
+
+/// What is due and not begun.
+#[derive(Default)]
+pub(super) struct Beginning {
+    /// As it came from the timer, each of a batch to be looked at once.
+    due: VecDeque<VecDeque<Held>>,
+    /// What has its turn.
+    turned: Vec<Held>,
+    /// The store is being asked.
+    out: bool,
+    /// Some of the first batch were started.
+    underway: bool,
+}
+
+impl Beginning {
+    pub(super) fn clear(&mut self) {
+        self.due.clear();
+        self.turned.clear();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.due.is_empty() && self.turned.is_empty()
+    }
+}
+
+impl Machine {
+    /// Takes what is due from the timer.
+    pub(super) fn due(&mut self, due: Vec<Held>) {
+        self.beginning.due.push_back(due.into());
+        self.wakes.launcher = true;
+    }
+
+    /// Has a claim that has its turn begun.
+    pub(super) fn go(&mut self, held: Held) {
+        if self.stopping {
+            // It is given back.
+            return;
+        }
+        self.beginning.turned.push(held);
+        self.wakes.launcher = true;
+    }
+
+    /// What is to be confirmed now; nothing while a call is out. What comes out must come back by
+    /// [`begun`](Self::begun).
+    pub(crate) fn begin(&mut self, uptime: Duration) -> Batch {
+        if self.beginning.out {
+            return Batch::default();
+        }
+        let mut held = std::mem::take(&mut self.beginning.turned);
+        let most = if self.beginning.underway { STARTED_NEXT } else { STARTED_FIRST };
+        for _ in 0..most {
+            while self.beginning.due.front().is_some_and(VecDeque::is_empty) {
+                self.beginning.due.pop_front();
+            }
+            let Some(next) = self.beginning.due.front_mut().and_then(VecDeque::pop_front) else { break };
+            held.extend(self.slots.turn(next, uptime));
+        }
+        let more = self.beginning.due.iter().any(|due| !due.is_empty());
+        self.beginning.underway = more;
+        self.beginning.out = !held.is_empty();
+        Batch { held, more }
+    }
+
+    /// Whether nothing is left to begin, and nothing will come.
+    pub(crate) fn all_begun(&self) -> bool {
+        self.stopping && self.beginning.is_empty() && !self.beginning.out
+    }
+
+    /// An attempt is over. If another waits for its target, it comes back to be confirmed by whoever made the
+    /// attempt, since the connection is warm; unless a call is out.
+    pub(crate) fn attempted(&mut self, mut fired: Fired, uptime: Duration) -> Option<Held> {
+        let next = if fired.hold.come_back() { self.slots.leave(fired.hold.target(), uptime) } else { None };
+        self.record(fired);
+        let next = next.filter(|_| !self.stopping)?;
+        if self.beginning.out || !self.beginning.is_empty() {
+            self.go(next);
+            return None;
+        }
+        self.beginning.out = true;
+        Some(next)
+    }
+
+    /// The store has answered: comes back with what is to be fired. What does not hold any more lets the next of
+    /// its target go.
+    pub(crate) fn begun(
+        &mut self,
+        batch: Vec<Held>,
+        answer: Result<Vec<bool>, Trouble>,
+        uptime: Duration,
+    ) -> Vec<Held> {
+        self.beginning.out = false;
+        let going = match answer {
+            Err(trouble) => {
+                tracing::error!(error = %Chain(&trouble), "could not confirm claims; giving them back");
+                drop(batch);
+                self.take_returns(uptime);
+                self.pause_claiming(uptime);
+                self.wakes.claimer = true;
+                Vec::new()
+            }
+            Ok(holds) => {
+                let mut going = Vec::with_capacity(batch.len());
+                let mut holds = holds.into_iter();
+                for held in batch {
+                    if holds.next() == Some(true) {
+                        self.observer.hear(&Event::Begun(&held.claim));
+                        going.push(held);
+                    } else {
+                        self.end(held.hold, Ending::Lost(Loss::TakenBack), uptime);
+                    }
+                }
+                going
+            }
+        };
+        self.wakes.launcher |= !self.beginning.is_empty();
+        going
+    }
+}

@@ -1,0 +1,277 @@
+//! What was fired, until it is recorded: settled in batches, again and again if the store is in trouble.
+//!
+//! One record that the store can never take must not keep all others out: where a batch is refused, its parts are
+//! tried one by one, and a few that are refused while others are taken are set aside.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use punctual_model::{Chain, Job, Skip, Sku, decide};
+use punctual_store::{Settled, Trouble};
+
+use super::{Ending, Machine, Rest};
+use crate::attempt::Fired;
+use crate::hold::Hold;
+use crate::{Event, Loss};
+
+/// The largest batch: larger ones are not faster, and hold up the writes of callers.
+const BATCH_MAX: usize = 1_000;
+
+/// How long a small batch waits for company. Recording is not what punctuality is about, and a disk that
+/// is asked less often leaves more to those who fire. What waits here is fired again if the server is killed.
+const LINGER: Duration = Duration::from_millis(5);
+
+/// The same where the clock is fast, and waits for what is fired to be recorded.
+const LINGER_OF_A_FAST_CLOCK: Duration = Duration::from_millis(1);
+
+/// A batch of this size does not wait.
+const BATCH_WORTH_WRITING: usize = 256;
+
+/// How long to wait before a batch is tried again that the store could not take.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// So many in a row that the store does not take alone are a store in trouble, and not a few records.
+const REFUSED_IN_A_ROW_MAX: usize = 8;
+
+/// How many may be set aside that the store does not take while it takes others. With more, it is the store.
+const STUCK_MAX: usize = 64;
+
+/// How often is tried again what was set aside.
+const STUCK_RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// What the recorder does next.
+pub(crate) enum RecorderStep {
+    /// Decides and settles; to be answered by [`recorded`](Machine::recorded).
+    Settle(Vec<Open>),
+    /// Nothing until then, or until it is woken.
+    Rest(Rest),
+    /// Nothing any more.
+    Done,
+}
+
+/// An attempt that is not recorded yet.
+pub(crate) struct Open {
+    pub(crate) fired: Fired,
+    /// The job as it is now, where it was edited while it was in flight.
+    pub(crate) edited: Option<(Job, Sku)>,
+    /// What is skipped by the settlement, to be told once it is recorded.
+    pub(crate) skips: Vec<Skip>,
+}
+
+/// What was fired and is not recorded.
+pub(super) struct Recording {
+    queue: Vec<Fired>,
+    linger: Duration,
+    lingers_until: Option<Duration>,
+    paused_until: Duration,
+    work: Work,
+    out: bool,
+    stuck: Vec<Open>,
+    stuck_at: Duration,
+    /// Where deciding panicked: it stays claimed, which the inspector reports, and is fired again after a restart.
+    /// Given back, it would be fired again and again.
+    undecided: Vec<Hold>,
+}
+
+/// What is being settled.
+enum Work {
+    Whole(Vec<Open>),
+    /// One by one.
+    Each {
+        left: VecDeque<Open>,
+        refused: Vec<Open>,
+        in_a_row: usize,
+        /// They had been set aside.
+        aside: bool,
+    },
+}
+
+impl Recording {
+    pub(super) fn new(fast_clock: bool) -> Self {
+        Self {
+            queue: Vec::new(),
+            linger: if fast_clock { LINGER_OF_A_FAST_CLOCK } else { LINGER },
+            lingers_until: None,
+            paused_until: Duration::ZERO,
+            work: Work::Whole(Vec::new()),
+            out: false,
+            stuck: Vec::new(),
+            stuck_at: Duration::ZERO,
+            undecided: Vec::new(),
+        }
+    }
+}
+
+impl Work {
+    fn is_over(&self) -> bool {
+        match self {
+            Self::Whole(batch) => batch.is_empty(),
+            Self::Each { left, refused, .. } => left.is_empty() && refused.is_empty(),
+        }
+    }
+}
+
+impl Machine {
+    /// Takes what was fired, to be recorded.
+    pub(super) fn record(&mut self, fired: Fired) {
+        self.wakes.recorder |= self.recording.queue.is_empty();
+        self.recording.queue.push(fired);
+    }
+
+    /// What the recorder does next.
+    pub(crate) fn recorder(&mut self, uptime: Duration) -> RecorderStep {
+        if self.recording.out {
+            return RecorderStep::Rest(Rest::for_ever());
+        }
+        if uptime < self.recording.paused_until {
+            return RecorderStep::Rest(Rest::pause(self.recording.paused_until));
+        }
+        if self.recording.work.is_over()
+            && let Some(rest) = self.take_up_work(uptime)
+        {
+            return rest;
+        }
+        self.recording.out = true;
+        RecorderStep::Settle(match &mut self.recording.work {
+            Work::Whole(batch) => std::mem::take(batch),
+            Work::Each { left, .. } => left.pop_front().into_iter().collect(),
+        })
+    }
+
+    /// Takes up what has queued; else what was set aside. If there is nothing to do, says what follows.
+    fn take_up_work(&mut self, uptime: Duration) -> Option<RecorderStep> {
+        let Recording { queue, linger, lingers_until, work, stuck, stuck_at, .. } = &mut self.recording;
+        if !stuck.is_empty() && uptime >= *stuck_at {
+            let left = std::mem::take(stuck).into();
+            *work = Work::Each { left, refused: Vec::new(), in_a_row: 0, aside: true };
+            return None;
+        }
+        if queue.is_empty() {
+            let over = self.stopping && self.slots.under_way() == 0 && stuck.is_empty();
+            let rest = if stuck.is_empty() { Rest::for_ever() } else { Rest::pause(*stuck_at) };
+            return Some(if over { RecorderStep::Done } else { RecorderStep::Rest(rest) });
+        }
+        if queue.len() < BATCH_WORTH_WRITING && !self.stopping {
+            let until = *lingers_until.get_or_insert(uptime + *linger);
+            if uptime < until {
+                return Some(RecorderStep::Rest(Rest::pause(until)));
+            }
+        }
+        *lingers_until = None;
+        let open = |fired| Open { fired, edited: None, skips: Vec::new() };
+        *work = Work::Whole(queue.drain(..queue.len().min(BATCH_MAX)).map(open).collect());
+        None
+    }
+
+    /// Keeps what could not be decided on.
+    pub(crate) fn keep_undecided(&mut self, undecided: Vec<Open>, uptime: Duration) {
+        for mut open in undecided {
+            let wait = open.fired.hold.take_wait();
+            self.settle_wait(wait, uptime);
+            self.recording.undecided.push(open.fired.hold);
+        }
+    }
+
+    /// The store has answered, in the order of what it was asked. Comes back with what is over, to be dropped
+    /// elsewhere.
+    pub(crate) fn recorded(
+        &mut self,
+        batch: Vec<Open>,
+        answer: Result<Vec<Settled>, Trouble>,
+        uptime: Duration,
+    ) -> Vec<decide::Attempt> {
+        self.recording.out = false;
+        let answers = match answer {
+            Ok(answers) => answers,
+            Err(trouble) => {
+                self.refused(batch, &trouble, uptime);
+                return Vec::new();
+            }
+        };
+        let mut again = Vec::new();
+        let mut over = Vec::with_capacity(batch.len());
+        for (mut open, answer) in batch.into_iter().zip(answers) {
+            let ending = match answer {
+                Settled::Recorded => Ending::Settled,
+                // The job was edited while it was in flight: decide on what it is now.
+                Settled::Changed(job, sku) => {
+                    open.edited = Some((*job, sku));
+                    again.push(open);
+                    continue;
+                }
+                Settled::Gone => Ending::Lost(Loss::Deleted),
+                Settled::Lost => Ending::Lost(Loss::Fenced),
+            };
+            let Open { fired, skips, .. } = open;
+            self.end(fired.hold, ending, uptime);
+            if matches!(ending, Ending::Settled) {
+                skips.iter().for_each(|skip| self.observer.hear(&Event::Skipped(skip)));
+            }
+            over.push(fired.attempt);
+        }
+        match &mut self.recording.work {
+            Work::Whole(batch) => *batch = again,
+            Work::Each { left, in_a_row, .. } => {
+                *in_a_row = 0;
+                again.into_iter().for_each(|open| left.push_front(open));
+            }
+        }
+        self.end_of_each(uptime);
+        over
+    }
+
+    /// The store has taken none of a batch.
+    fn refused(&mut self, batch: Vec<Open>, trouble: &Trouble, uptime: Duration) {
+        match &mut self.recording.work {
+            Work::Whole(_) => {
+                let count = batch.len();
+                tracing::error!(error = %Chain(trouble), count, "could not record what was fired; trying again");
+                self.recording.paused_until = uptime + RETRY_PAUSE;
+                let (left, refused) = (batch.into(), Vec::new());
+                self.recording.work = Work::Each { left, refused, in_a_row: 0, aside: false };
+            }
+            Work::Each { left, refused, in_a_row, .. } => {
+                refused.extend(batch);
+                *in_a_row += 1;
+                if !left.is_empty() && *in_a_row < REFUSED_IN_A_ROW_MAX {
+                    return;
+                }
+            }
+        }
+        self.end_of_each(uptime);
+    }
+
+    /// Where each was tried, or so many in a row were refused that it is the store: a few are set aside, more are
+    /// tried again as a whole.
+    fn end_of_each(&mut self, uptime: Duration) {
+        let Work::Each { left, refused, in_a_row, aside } = &mut self.recording.work else { return };
+        let given_up = *in_a_row >= REFUSED_IN_A_ROW_MAX;
+        if !given_up && !left.is_empty() {
+            return;
+        }
+        let (left, mut refused, aside) = (std::mem::take(left), std::mem::take(refused), *aside);
+        if aside || (left.is_empty() && self.recording.stuck.len() + refused.len() <= STUCK_MAX) {
+            refused.extend(left);
+            self.set_aside(refused, aside, uptime);
+            self.recording.work = Work::Whole(Vec::new());
+        } else {
+            self.recording.paused_until = uptime + RETRY_PAUSE;
+            self.recording.work = Work::Whole(left.into_iter().chain(refused).collect());
+        }
+    }
+
+    fn set_aside(&mut self, refused: Vec<Open>, again: bool, uptime: Duration) {
+        for mut open in refused {
+            if !again {
+                let job = &open.fired.attempt.claimed.key.name;
+                tracing::error!(%job, "the store takes others but not what became of this job; set aside");
+            }
+            // A fast clock does not wait for it.
+            let wait = open.fired.hold.take_wait();
+            self.settle_wait(wait, uptime);
+            self.recording.stuck.push(open);
+        }
+        let pause = if self.stopping { RETRY_PAUSE } else { STUCK_RETRY_PAUSE };
+        self.recording.stuck_at = uptime + pause;
+    }
+}

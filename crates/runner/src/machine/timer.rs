@@ -1,0 +1,54 @@
+//! Claims that are held until they are due.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::Machine;
+use crate::hold::Held;
+
+/// What is held, in the order of due times, then of arrival.
+#[derive(Default)]
+pub(super) struct Waiting(BTreeMap<Timestamp, Vec<Held>>);
+
+impl Waiting {
+    fn first(&self) -> Option<Timestamp> {
+        self.0.first_key_value().map(|(due_at, _)| *due_at)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Gives back what is due after an instant.
+    pub(super) fn give_back_after(&mut self, far: Timestamp) {
+        if self.0.last_key_value().is_some_and(|(due_at, _)| *due_at > far) {
+            drop(self.0.split_off(&far));
+        }
+    }
+}
+
+impl Machine {
+    /// Holds a claim until it is due.
+    pub(super) fn hold(&mut self, held: Held) {
+        let due_at = held.claim.job.progress.entry.map_or(Timestamp::MIN, |entry| entry.due_at);
+        self.wakes.timer |= self.waiting.first().is_none_or(|first| due_at < first);
+        self.waiting.0.entry(due_at).or_default().push(held);
+    }
+
+    /// Hands to the launcher what is due, and says when the next is. What is due is always asked of the clock, so
+    /// that a clock that is set back makes nothing early.
+    pub(crate) fn timer(&mut self) -> Option<Timestamp> {
+        let now = self.clock.now();
+        while let Some(first) = self.waiting.0.first_entry() {
+            if *first.key() > now {
+                break;
+            }
+            let mut due = first.remove();
+            // The patience of the clock begins anew.
+            due.iter_mut().for_each(|held| Self::keep_clock_waiting(self.clock.as_ref(), held));
+            self.due(due);
+        }
+        self.waiting.first()
+    }
+}

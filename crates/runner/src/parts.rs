@@ -1,0 +1,146 @@
+//! What all tasks of a runner share, and how each of them comes to the machine.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use punctual_model::{Clock, Mint};
+use punctual_store::Store;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::hold::Returns;
+use crate::machine::{Machine, Wakes};
+use crate::{Dispatcher, Observer, Settings};
+
+/// What all tasks of a runner share.
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) dispatcher: Arc<dyn Dispatcher>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) mint: Arc<dyn Mint>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) settings: Settings,
+    pub(crate) returns: Arc<Returns>,
+    pub(crate) signals: Signals,
+    machine: Mutex<Machine>,
+    /// When it was started, in real time; else whoever takes its steps says how long it has been up.
+    started_at: OnceLock<Instant>,
+    told_uptime: AtomicU64,
+}
+
+impl Parts {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        dispatcher: Arc<dyn Dispatcher>,
+        clock: Arc<dyn Clock>,
+        mint: Arc<dyn Mint>,
+        observer: Arc<dyn Observer>,
+        settings: Settings,
+    ) -> Self {
+        let machine = Machine::new(Arc::clone(&clock), Arc::clone(&observer), settings.clone());
+        Self {
+            store,
+            dispatcher,
+            clock,
+            mint,
+            observer,
+            settings,
+            returns: Arc::clone(machine.returns()),
+            signals: Signals::default(),
+            machine: Mutex::new(machine),
+            started_at: OnceLock::new(),
+            told_uptime: AtomicU64::new(0),
+        }
+    }
+
+    /// From now on it goes by real time.
+    pub(crate) fn start_clock(&self) {
+        let _ = self.started_at.set(Instant::now());
+    }
+
+    /// How long it has been up.
+    pub(crate) fn uptime(&self) -> Duration {
+        match self.started_at.get() {
+            Some(started_at) => started_at.elapsed(),
+            None => Duration::from_nanos(self.told_uptime.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Says how long it has been up, where it does not go by real time.
+    pub(crate) fn tell_uptime(&self, uptime: Duration) {
+        self.told_uptime.store(u64::try_from(uptime.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// A panic with the lock held is the end of its task, which is noticed; until then the others go on.
+    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the machine, which is told how long the runner has been up, and wakes the lanes that
+    /// have something to do then.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Machine, Duration) -> T) -> T {
+        let uptime = self.uptime();
+        let mut machine = self.machine();
+        let answer = work(&mut machine, uptime);
+        let wakes = machine.take_wakes();
+        drop(machine);
+        self.signals.wake(wakes);
+        answer
+    }
+}
+
+/// Wakes lanes.
+#[derive(Default)]
+pub(crate) struct Signals {
+    pub(crate) claimer: Signal,
+    pub(crate) launcher: Signal,
+    pub(crate) recorder: Signal,
+    pub(crate) timer: Signal,
+    /// Wakes the timer's thread, which waits with the machine's lock.
+    pub(crate) timer_thread: Condvar,
+}
+
+impl Signals {
+    pub(crate) fn wake(&self, wakes: Wakes) {
+        let Wakes { claimer, timer, launcher, recorder } = wakes;
+        if claimer {
+            self.claimer.wake();
+        }
+        if launcher {
+            self.launcher.wake();
+        }
+        if recorder {
+            self.recorder.wake();
+        }
+        if timer {
+            self.timer.wake();
+            self.timer_thread.notify_one();
+        }
+    }
+}
+
+/// Wakes whoever waits for it, now or later; once, however often it was told.
+#[derive(Default)]
+pub(crate) struct Signal {
+    told: AtomicBool,
+    notify: Notify,
+}
+
+impl Signal {
+    fn wake(&self) {
+        self.told.store(true, Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    /// Waits for it.
+    pub(crate) async fn wait(&self) {
+        self.notify.notified().await;
+        self.told.store(false, Ordering::Release);
+    }
+
+    /// Whether it was told since it was asked last.
+    pub(crate) fn take(&self) -> bool {
+        self.told.swap(false, Ordering::AcqRel)
+    }
+}

@@ -1,0 +1,197 @@
+//! A runner whose steps are taken one by one, for tests and simulations, which drive the clock.
+//!
+//! The steps are those of the running server: the same machine, the same lanes, the same calls to the store. Only
+//! who goes next, and how long the runner has been up, is said by whoever takes them. As in the running
+//! server, a lane that rests goes on when its time has come or when it is woken, and not before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use punctual_store::Trouble;
+use tokio::sync::watch;
+
+use crate::hold::Held;
+use crate::lane::Next;
+use crate::launcher::{self, Launch};
+use crate::machine::Machine;
+use crate::parts::Parts;
+use crate::runner::Runner;
+use crate::{attempt, claimer, recorder};
+
+/// As much is let pass at once in pauses: for company, or because the store is in trouble.
+const PAUSES_MAX: Duration = Duration::from_secs(10);
+
+/// What some steps did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Entries claimed.
+    pub claimed_count: u64,
+    /// Attempts made and recorded.
+    pub settled_count: u64,
+}
+
+/// A lane of a runner: what goes on beside the others. Of attempts there may be many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Claimer,
+    Timer,
+    Launcher,
+    Attempt,
+    Recorder,
+}
+
+/// The order in which lanes that have something to do go, where nothing else is said.
+const ORDER: [Lane; 5] = [Lane::Claimer, Lane::Timer, Lane::Launcher, Lane::Attempt, Lane::Recorder];
+
+/// The steps of a runner.
+pub struct Steps {
+    parts: Arc<Parts>,
+    changes: watch::Receiver<u64>,
+    uptime: Duration,
+    claimer: Next,
+    recorder: Next,
+    launcher_rests: bool,
+    next_due: Option<Timestamp>,
+    going: Vec<Held>,
+}
+
+impl Runner {
+    /// Its steps, to be taken by the caller instead of being started. At most once, and before anything is due.
+    pub fn steps(&self) -> Steps {
+        let parts = Arc::clone(&self.parts);
+        let mut changes = parts.store.changes();
+        changes.mark_unchanged();
+        Steps {
+            uptime: parts.uptime(),
+            parts,
+            changes,
+            claimer: Next::Again,
+            recorder: Next::Again,
+            launcher_rests: true,
+            next_due: None,
+            going: Vec::new(),
+        }
+    }
+
+    /// Begins to stop: it gives back what it holds, and takes nothing more. Whoever takes its steps takes those
+    /// that are left.
+    pub fn begin_stop(&self) {
+        self.parts.with(|machine, _| machine.stop());
+    }
+
+    /// Lets go of what is old, once; whether there may be more.
+    pub async fn keep_house(&self) -> Result<bool, Trouble> {
+        crate::housekeeping::clean(&self.parts).await
+    }
+}
+
+impl Steps {
+    /// Real time has passed.
+    pub fn pass(&mut self, time: Duration) {
+        self.uptime += time;
+        self.parts.tell_uptime(self.uptime);
+    }
+
+    /// The agenda is looked at whatever is known, as a running server does every second.
+    pub fn poll(&mut self) {
+        self.claimer = Next::Again;
+        self.parts.with(Machine::agenda_changed);
+    }
+
+    /// Looks at the agenda and takes all steps that there are then.
+    pub async fn tick(&mut self) -> Report {
+        self.poll();
+        self.run().await
+    }
+
+    /// Takes steps until nobody has anything to do at this instant.
+    pub async fn run(&mut self) -> Report {
+        let before = self.parts.machine().tally;
+        let until = self.uptime + PAUSES_MAX;
+        loop {
+            while let Some(lane) = ORDER.into_iter().find(|lane| self.ready(*lane)) {
+                self.step(lane).await;
+            }
+            let Some(pause) = self.pause().filter(|pause| self.uptime.saturating_add(*pause) <= until) else {
+                break;
+            };
+            self.pass(pause);
+        }
+        let after = self.parts.machine().tally;
+        Report {
+            claimed_count: after.claimed - before.claimed,
+            settled_count: after.settled - before.settled,
+        }
+    }
+
+    /// When it wants to go on if nothing happens until then: after so much real time, and at an instant of its clock.
+    pub fn wants(&self) -> (Option<Duration>, Option<Timestamp>) {
+        let rests = [self.claimer, self.recorder].into_iter().filter_map(|next| match next {
+            Next::Rest(rest) if rest.until < Duration::MAX => Some(rest.until.saturating_sub(self.uptime)),
+            Next::Rest(_) | Next::Again | Next::Done => None,
+        });
+        (rests.min(), self.next_due)
+    }
+
+    /// The pause that some lane makes, if all rest.
+    fn pause(&self) -> Option<Duration> {
+        let pauses = [self.claimer, self.recorder].into_iter().filter_map(|next| match next {
+            Next::Rest(rest) if !rest.for_due => Some(rest.until.saturating_sub(self.uptime)),
+            Next::Rest(_) | Next::Again | Next::Done => None,
+        });
+        pauses.min()
+    }
+
+    /// Whether a lane has something to do: because it was woken, or because its time has come.
+    fn ready(&mut self, lane: Lane) -> bool {
+        let signals = &self.parts.signals;
+        match lane {
+            Lane::Claimer => {
+                let woken = signals.claimer.take() | self.parts.returns.any();
+                if self.changes.has_changed().unwrap_or(false) {
+                    self.changes.mark_unchanged();
+                    self.parts.with(Machine::agenda_changed);
+                }
+                woken | self.parts.signals.claimer.take() | self.over(self.claimer)
+            }
+            Lane::Timer => {
+                let due = self.next_due.is_some_and(|due_at| due_at <= self.parts.clock.now());
+                signals.timer.take() | due
+            }
+            Lane::Launcher => signals.launcher.take() | !self.launcher_rests,
+            Lane::Attempt => !self.going.is_empty(),
+            Lane::Recorder => signals.recorder.take() | self.over(self.recorder),
+        }
+    }
+
+    fn over(&self, next: Next) -> bool {
+        match next {
+            Next::Again => true,
+            Next::Rest(rest) => rest.until <= self.uptime,
+            Next::Done => false,
+        }
+    }
+
+    async fn step(&mut self, lane: Lane) {
+        match lane {
+            Lane::Claimer => self.claimer = claimer::step(&self.parts).await,
+            Lane::Timer => self.next_due = self.parts.with(|machine, _| machine.timer()),
+            Lane::Launcher => match launcher::step(&self.parts).await {
+                Launch::Going(going) => {
+                    self.going.extend(going);
+                    self.launcher_rests = false;
+                }
+                Launch::Rest | Launch::Done => self.launcher_rests = true,
+            },
+            Lane::Attempt => {
+                // All at once: what was confirmed is fired without delay.
+                let attempts = self.going.drain(..).map(|held| attempt::one(&self.parts, held));
+                let next = join_all(attempts).await;
+                self.going.extend(next.into_iter().flatten());
+            }
+            Lane::Recorder => self.recorder = recorder::step(&self.parts).await,
+        }
+    }
+}
