@@ -1,9 +1,11 @@
 //! How the HTTP client gets its connections: dialled by [`Dialer`], with TLS where the URI says so.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -13,7 +15,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::dial::{DialError, Dialer};
+use crate::dial::{Deadline, DialError, Dialed, Dialer};
+use crate::failure::{Peer, Protocol};
+use crate::first_bytes::{FirstBytes, Noting};
 
 /// Makes connections of one identity.
 #[derive(Clone)]
@@ -28,34 +32,72 @@ pub(crate) enum ConnectError {
     #[error(transparent)]
     Dial(#[from] DialError),
     #[error("could not establish a secure channel")]
-    Tls(#[source] io::Error),
+    Tls { peer: Peer, source: io::Error },
+    #[error("establishing a secure channel took too long")]
+    TlsTimedOut { peer: Peer, after: Duration },
     #[error("the URI has no host to connect to")]
     NoHost,
 }
 
+/// The other end of a connection: what can be said of it when something fails.
+#[derive(Clone, Debug)]
+pub(crate) struct Contact {
+    pub(crate) address: SocketAddr,
+    pub(crate) protocol: Protocol,
+    pub(crate) secure: bool,
+    pub(crate) first_bytes: FirstBytes,
+}
+
+impl Contact {
+    pub(crate) fn new(address: SocketAddr, protocol: Protocol, secure: bool) -> Self {
+        Self { address, protocol, secure, first_bytes: FirstBytes::default() }
+    }
+
+    /// What is known now.
+    pub(crate) fn peer(&self) -> Peer {
+        let Self { address, protocol, secure, ref first_bytes } = *self;
+        Peer { address, protocol, secure, speech: first_bytes.speech() }
+    }
+
+    /// Secures a connection to a host; IPv6 with or without brackets.
+    pub(crate) async fn secure(
+        &self,
+        tls: &TlsConnector,
+        host: &str,
+        tcp: TcpStream,
+        deadline: Deadline,
+    ) -> Result<TlsStream<TcpStream>, ConnectError> {
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let name = ServerName::try_from(bare.to_owned()).map_err(|_| ConnectError::NoHost)?;
+        match deadline.limit(tls.connect(name, tcp)).await {
+            Some(stream) => stream.map_err(|source| ConnectError::Tls { peer: self.peer(), source }),
+            None => Err(ConnectError::TlsTimedOut { peer: self.peer(), after: deadline.after }),
+        }
+    }
+}
+
 impl Connector {
     /// Connects to the host of a URI.
-    pub(crate) async fn connect(&self, uri: &Uri) -> Result<Stream, ConnectError> {
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<(Stream, Contact), ConnectError> {
         let Self { dialer, tls } = self;
         let host = uri.host().ok_or(ConnectError::NoHost)?;
         let secure = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-        let tcp = dialer.dial(host, port).await?;
+        let deadline = dialer.deadline();
+        let Dialed { stream, address } = dialer.dial(host, port, deadline).await?;
+        let contact = Contact::new(address, Protocol::Http, secure);
         if !secure {
-            return Ok(Stream::Plain(TokioIo::new(tcp)));
+            let stream = Noting::new(stream, contact.first_bytes.clone());
+            return Ok((Stream::Plain(TokioIo::new(stream)), contact));
         }
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let name = ServerName::try_from(bare.to_owned()).map_err(|_| ConnectError::NoHost)?;
-        let handshake = tls.connect(name, tcp);
-        let stream =
-            tokio::time::timeout(dialer.timeout(), handshake).await.map_err(|_| DialError::TimedOut)?;
-        Ok(Stream::Secure(TokioIo::new(Box::new(stream.map_err(ConnectError::Tls)?))))
+        let stream = contact.secure(tls, host, stream, deadline).await?;
+        Ok((Stream::Secure(TokioIo::new(Box::new(stream))), contact))
     }
 }
 
 /// A connection, plain or secure.
 pub(crate) enum Stream {
-    Plain(TokioIo<TcpStream>),
+    Plain(TokioIo<Noting<TcpStream>>),
     Secure(TokioIo<Box<TlsStream<TcpStream>>>),
 }
 

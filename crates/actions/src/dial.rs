@@ -10,9 +10,10 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::egress::{Egress, Refusal};
-use crate::resolve::Resolver;
+use crate::resolve::{Resolver, Unresolved};
 
 /// How long one address gets before the next is tried beside it (RFC 8305 suggests 250 ms).
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -27,55 +28,80 @@ pub(crate) struct Dialer {
     timeout: Duration,
 }
 
+/// A connection, and the address that it leads to.
+#[derive(Debug)]
+pub(crate) struct Dialed {
+    pub(crate) stream: TcpStream,
+    pub(crate) address: SocketAddr,
+}
+
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
-    #[error("the name {0:?} has no address")]
-    Unresolved(Box<str>),
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    #[error("could not connect")]
-    Unreachable(#[source] io::Error),
+    #[error("the name {name:?} has no address")]
+    Unresolved { name: Box<str>, why: Unresolved },
+    #[error("{refusal}, port {port}")]
+    Refused { refusal: Refusal, port: u16 },
+    #[error("could not connect to any address")]
+    Unreachable(Vec<(SocketAddr, io::Error)>),
     #[error("connecting took too long")]
-    TimedOut,
+    TimedOut { addresses: Vec<SocketAddr>, after: Duration },
+}
+
+/// When connecting has to be done: resolving, dialling and securing together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    pub(crate) after: Duration,
+}
+
+impl Deadline {
+    /// What is done in time.
+    pub(crate) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout_at(self.at, work).await.ok()
+    }
 }
 
 impl Dialer {
-    /// A dialer that gives up after `timeout`, also where nobody waits any more: a pool may go on
-    /// connecting for later use.
+    /// A dialer for attempts that may take so long.
     pub(crate) fn new(egress: Egress, timeout: Duration) -> Self {
         Self { egress, resolver: Resolver::new(), timeout }
     }
 
-    /// How long one step of connecting may take.
+    /// How long an attempt may take.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Connects to a name or an address; IPv6 with or without brackets.
-    pub(crate) async fn dial(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        tokio::time::timeout(self.timeout, self.dial_in_time(host, port))
-            .await
-            .unwrap_or(Err(DialError::TimedOut))
+    /// Connecting has three quarters of an attempt's time. So the attempt ends with the step that hung, and not
+    /// with a time-out that says nothing of it. A connection that takes 45 seconds of 60 is lost anyway: the
+    /// system repeats its first packet after 31 seconds, and then after 63.
+    pub(crate) fn deadline(&self) -> Deadline {
+        let after = self.timeout * 3 / 4;
+        Deadline { at: Instant::now() + after, after }
     }
 
-    async fn dial_in_time(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+    /// Connects to a name or an address; IPv6 with or without brackets.
+    pub(crate) async fn dial(&self, host: &str, port: u16, deadline: Deadline) -> Result<Dialed, DialError> {
         let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let stream = match bare.parse::<IpAddr>() {
-            Ok(address) => self.reach(&[address], port).await?,
+        let dialed = match bare.parse::<IpAddr>() {
+            Ok(address) => self.reach(&[address], port, deadline).await?,
             Err(_) => {
-                let found = self.resolver.resolve(bare).await;
-                let addresses = found.map_err(|_| DialError::Unresolved(bare.into()))?;
-                self.reach(&addresses, port).await?
+                let found = deadline.limit(self.resolver.resolve(bare)).await;
+                let found = found.unwrap_or(Err(Unresolved::NoAnswer));
+                let addresses = found.map_err(|why| DialError::Unresolved { name: bare.into(), why })?;
+                self.reach(&addresses, port, deadline).await?
             }
         };
         // Requests are small and complete: waiting to fill a segment only costs time.
-        stream.set_nodelay(true).map_err(DialError::Unreachable)?;
-        Ok(stream)
+        match dialed.stream.set_nodelay(true) {
+            Ok(()) => Ok(dialed),
+            Err(error) => Err(DialError::Unreachable(vec![(dialed.address, error)])),
+        }
     }
 
     /// Connects to the first of the allowed addresses that answers.
-    async fn reach(&self, addresses: &[IpAddr], port: u16) -> Result<TcpStream, DialError> {
+    async fn reach(&self, addresses: &[IpAddr], port: u16, deadline: Deadline) -> Result<Dialed, DialError> {
         let mut refusal = None;
         let mut allowed = Vec::with_capacity(addresses.len().min(ADDRESSES_MAX));
         for &address in addresses {
@@ -87,24 +113,37 @@ impl Dialer {
                 Err(refused) => refusal = Some(refused),
             }
         }
-        match (allowed.as_slice(), refusal) {
-            ([only], _) => TcpStream::connect(only).await.map_err(DialError::Unreachable),
-            ([], Some(refused)) => Err(refused.into()),
-            (several, _) => race(several).await.map_err(DialError::Unreachable),
+        if let ([], Some(refusal)) = (allowed.as_slice(), refusal) {
+            return Err(DialError::Refused { refusal, port });
+        }
+        let reached = match allowed.as_slice() {
+            [only] => deadline.limit(connect(*only)).await.map(|one| one.map_err(|error| vec![error])),
+            several => deadline.limit(race(several)).await,
+        };
+        match reached {
+            Some(reached) => reached.map_err(DialError::Unreachable),
+            None => Err(DialError::TimedOut { addresses: allowed, after: deadline.after }),
         }
     }
 }
 
-/// Tries the addresses in order, each with a head start over the next.
-async fn race(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+async fn connect(address: SocketAddr) -> Result<Dialed, (SocketAddr, io::Error)> {
+    match TcpStream::connect(address).await {
+        Ok(stream) => Ok(Dialed { stream, address }),
+        Err(error) => Err((address, error)),
+    }
+}
+
+/// Tries the addresses in order, each with a head start over the next. If none answers, every error is told.
+async fn race(addresses: &[SocketAddr]) -> Result<Dialed, Vec<(SocketAddr, io::Error)>> {
     let mut waiting = addresses.iter();
     let mut trying = FuturesUnordered::new();
-    let mut last_error = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let mut errors = Vec::with_capacity(addresses.len());
     loop {
         if let Some(address) = waiting.next() {
-            trying.push(TcpStream::connect(*address));
+            trying.push(connect(*address));
         } else if trying.is_empty() {
-            return Err(last_error);
+            return Err(errors);
         }
         let next = if waiting.len() > 0 {
             tokio::time::timeout(HEAD_START, trying.next()).await.unwrap_or(None)
@@ -112,8 +151,8 @@ async fn race(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
             trying.next().await
         };
         match next {
-            Some(Ok(stream)) => return Ok(stream),
-            Some(Err(error)) => last_error = error,
+            Some(Ok(dialed)) => return Ok(dialed),
+            Some(Err(error)) => errors.push(error),
             None => {}
         }
     }
@@ -156,23 +195,28 @@ mod tests {
             "[::1]",
             "0:0:0:0:0:0:0:1",
         ] {
-            let refused = dialer.dial(host, port).await;
-            assert!(matches!(refused, Err(DialError::Refused(_))), "{host}: {refused:?}");
+            let refused = dialer.dial(host, port, dialer.deadline()).await;
+            assert!(matches!(refused, Err(DialError::Refused { .. })), "{host}: {refused:?}");
         }
     }
 
     #[tokio::test]
     async fn a_link_local_address_with_a_zone_is_refused() {
-        let refused = dialer(&[]).dial("fe80::1%lo", 80).await;
-        assert!(matches!(refused, Err(DialError::Refused(_) | DialError::Unresolved(_))), "{refused:?}");
+        let dialer = dialer(&[]);
+        let refused = dialer.dial("fe80::1%lo", 80, dialer.deadline()).await;
+        assert!(
+            matches!(refused, Err(DialError::Refused { .. } | DialError::Unresolved { .. })),
+            "{refused:?}"
+        );
     }
 
     #[tokio::test]
     async fn an_allowed_address_is_reached() {
         let (_listener, port) = listener().await;
         for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
-            let stream = dialer(&[]).dial(host, port).await;
-            assert!(stream.is_ok_and(|stream| stream.nodelay().unwrap()), "{host}");
+            let dialer = dialer(&[]);
+            let dialed = dialer.dial(host, port, dialer.deadline()).await;
+            assert!(dialed.is_ok_and(|dialed| dialed.stream.nodelay().unwrap()), "{host}");
         }
     }
 
@@ -180,8 +224,8 @@ mod tests {
     async fn a_dead_address_does_not_hide_a_living_one() {
         let (_listener, port) = listener().await;
         let dead = SocketAddr::from(([127, 0, 0, 2], 1));
-        let stream = race(&[dead, SocketAddr::from(([127, 0, 0, 1], port))]).await;
-        assert!(stream.is_ok(), "{stream:?}");
-        assert!(race(&[dead, dead]).await.is_err());
+        let alive = SocketAddr::from(([127, 0, 0, 1], port));
+        assert_eq!(race(&[dead, alive]).await.unwrap().address, alive);
+        assert_eq!(race(&[dead, dead]).await.unwrap_err().len(), 2, "every error is told");
     }
 }

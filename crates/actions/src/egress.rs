@@ -81,7 +81,7 @@ impl Egress {
         let deny = deny.iter().map(|network| Rule {
             network: network.trunc(),
             rank: 0,
-            denied: Some("denied by configuration"),
+            denied: Some("denied by actions.egress_deny"),
         });
         let mut rules: Vec<Rule> = built_in.chain(allow).chain(deny).collect();
         rules.sort_by_key(|rule| (std::cmp::Reverse(rule.network.prefix_len()), rule.rank));

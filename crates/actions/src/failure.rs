@@ -1,13 +1,23 @@
 //! Why a target gave no answer, in the words that the history uses.
+//!
+//! A text begins as that of the original service did, since PowerShell and people know it. Behind that stands
+//! what is wrong with which address and port, and what to do. It holds no path, query, user information, header
+//! or body, since the history is shown to whoever may read the job.
+
+mod connect;
+mod exchange;
+mod secure;
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::time::Duration;
 use std::{fmt, io};
 
 use punctual_model::OutcomeKind;
 
-use crate::connector::ConnectError;
-use crate::dial::DialError;
+pub(crate) use self::exchange::{Peer, Protocol, wants_tls};
+
+use crate::client::AskError;
 
 /// A word of .NET's `WebExceptionStatus` and a sentence. Never holds anything secret: it is shown to users.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +47,14 @@ impl Failure {
         Self::new("UnknownError", text)
     }
 
-    /// Not done in time.
-    pub(crate) fn timeout() -> Self {
-        Self::new("Timeout", "The operation has timed out")
+    /// Not done in time; with what was not done.
+    pub(crate) fn timeout(what: impl fmt::Display) -> Self {
+        Self::new("Timeout", format!("The operation has timed out: {what}"))
+    }
+
+    /// The attempt's time was over before there was all of an answer.
+    pub(crate) fn unanswered(after: Duration) -> Self {
+        Self::timeout(format_args!("no complete answer within {}", Within(after)))
     }
 
     /// The target's name has no address.
@@ -47,63 +62,30 @@ impl Failure {
         self.word == "NameResolutionFailure"
     }
 
-    /// What an error of the HTTP client comes to.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
-        if let Some(error) = find::<ConnectError>(error) {
-            return Self::of_connect(error);
-        }
-        if let Some(error) = find::<rustls::Error>(error) {
-            return secure_channel(Some(error));
-        }
-        match find::<hyper::Error>(error) {
-            Some(error) if error.is_parse() => Self::new(
-                "ServerProtocolViolation",
-                format!("The server committed a protocol violation: {error}"),
-            ),
-            Some(error) if error.is_incomplete_message() => Self::new(
-                "ReceiveFailure",
-                "The underlying connection was closed: The connection was closed unexpectedly",
-            ),
-            _ => Self::new(
-                "ReceiveFailure",
-                "The underlying connection was closed: An unexpected error occurred on a receive",
-            ),
-        }
+    /// The sentence alone.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
-    fn of_connect(error: &ConnectError) -> Self {
+    /// What an error of the HTTP client comes to.
+    pub(crate) fn of(error: &AskError) -> Self {
         match error {
-            ConnectError::Dial(DialError::Unresolved(name)) => {
-                Self::new("NameResolutionFailure", format!("The remote name could not be resolved: '{name}'"))
-            }
-            ConnectError::Dial(DialError::Refused(refusal)) => {
-                Self::new("ConnectFailure", format!("Unable to connect to the remote server: {refusal}"))
-            }
-            ConnectError::Dial(DialError::Unreachable(_)) => {
-                Self::new("ConnectFailure", "Unable to connect to the remote server")
-            }
-            ConnectError::Dial(DialError::TimedOut) => Self::timeout(),
-            ConnectError::Tls(error) => match find::<rustls::Error>(error) {
-                Some(rustls::Error::InvalidCertificate(reason)) => Self::new(
-                    "TrustFailure",
-                    format!(
-                        "The underlying connection was closed: Could not establish trust relationship for the \
-                         SSL/TLS secure channel: {}",
-                        rustls::Error::InvalidCertificate(reason.clone())
-                    ),
-                ),
-                other => secure_channel(other),
-            },
-            ConnectError::NoHost => Self::unusable("The URI names no host that can be connected to"),
+            AskError::Connect(error) => Self::of_connect(error),
+            AskError::Exchange { peer, source, .. } => Self::of_exchange(peer, source),
         }
     }
 }
 
-fn secure_channel(error: Option<&rustls::Error>) -> Failure {
-    let text = "The request was aborted: Could not create SSL/TLS secure channel";
-    match error {
-        Some(error) => Failure::new("SecureChannelFailure", format!("{text}: {error}")),
-        None => Failure::new("SecureChannelFailure", text),
+/// A time limit as it is told.
+pub(crate) struct Within(pub(crate) Duration);
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.subsec_nanos() == 0 {
+            write!(f, "{} s", self.0.as_secs())
+        } else {
+            write!(f, "{} ms", self.0.as_millis())
+        }
     }
 }
 

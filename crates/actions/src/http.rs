@@ -52,7 +52,7 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction
             message: answer.message(hop.place.host(), &scrub),
         },
         Ok(Err(failure)) => failed(hop.place.host(), &failure),
-        Err(_) => failed(hop.place.host(), &Failure::timeout()),
+        Err(_) => failed(hop.place.host(), &Failure::unanswered(actions.timeout)),
     }
 }
 

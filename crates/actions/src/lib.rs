@@ -16,6 +16,7 @@ mod dial;
 mod egress;
 mod explanation;
 mod failure;
+mod first_bytes;
 mod http;
 mod oauth;
 mod resolve;

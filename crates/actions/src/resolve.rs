@@ -5,6 +5,7 @@
 //! for a moment, so that a herd of jobs for one host costs one look-up.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -39,9 +40,24 @@ struct Answer {
     addresses: Result<Arc<[IpAddr]>, Unresolved>,
 }
 
-/// The name has no address, or nobody knows.
+/// Why a name has no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unresolved;
+pub(crate) enum Unresolved {
+    /// There is no such name, or it has no address.
+    NoSuchName,
+    /// The name servers gave no answer, so that nobody knows.
+    NoAnswer,
+}
+
+impl Unresolved {
+    /// What an error of the system's resolver means. It is an error of its own kind, and all that Rust tells of
+    /// it is the text: `EAI_AGAIN` in the words of glibc and of musl, else the name has no address.
+    fn of(error: &io::Error) -> Self {
+        let text = error.to_string();
+        let temporary = ["Temporary failure in name resolution", "Try again"];
+        if temporary.iter().any(|part| text.contains(part)) { Self::NoAnswer } else { Self::NoSuchName }
+    }
+}
 
 impl Resolver {
     pub(crate) fn new() -> Self {
@@ -90,7 +106,7 @@ impl Resolver {
     }
 
     async fn look_up(&self, name: &str) -> Result<Arc<[IpAddr]>, Unresolved> {
-        let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(|_| Unresolved)?;
+        let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(|_| Unresolved::NoAnswer)?;
         let name = name.to_owned();
         let asking = tokio::task::spawn_blocking(move || {
             let found = (name.as_str(), 0).to_socket_addrs();
@@ -99,8 +115,11 @@ impl Resolver {
             found.map(|addresses| addresses.map(|address| address.ip()).collect::<Vec<_>>())
         });
         match asking.await {
-            Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses.into()),
-            _ => Err(Unresolved),
+            Ok(Ok(addresses)) if addresses.is_empty() => Err(Unresolved::NoSuchName),
+            Ok(Ok(addresses)) => Ok(addresses.into()),
+            Ok(Err(error)) => Err(Unresolved::of(&error)),
+            // The thread of the look-up panicked.
+            Err(_) => Err(Unresolved::NoAnswer),
         }
     }
 }
@@ -117,7 +136,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_without_an_address_is_unresolved() {
-        assert_eq!(Resolver::new().resolve("no-such-host.invalid").await, Err(Unresolved));
+        // A machine without name servers can't know.
+        assert!(Resolver::new().resolve("no-such-host.invalid").await.is_err());
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_is_told_from_name_servers_that_do_not_answer() {
+        let check = |text: &str, expected| assert_eq!(Unresolved::of(&io::Error::other(text)), expected);
+        let lookup = "failed to lookup address information: ";
+        check(&format!("{lookup}Name or service not known"), Unresolved::NoSuchName);
+        check(&format!("{lookup}No address associated with hostname"), Unresolved::NoSuchName);
+        check(&format!("{lookup}Temporary failure in name resolution"), Unresolved::NoAnswer);
+        check(&format!("{lookup}Try again"), Unresolved::NoAnswer);
     }
 
     #[tokio::test]

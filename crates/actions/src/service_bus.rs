@@ -31,7 +31,7 @@ use self::amqp::Links;
 use self::open::Opener;
 use crate::Actions;
 use crate::dial::Dialer;
-use crate::failure::Failure;
+use crate::failure::{Failure, Within};
 use crate::settings::Sasl;
 
 /// What the settings come to.
@@ -108,7 +108,10 @@ pub(crate) async fn fire(
     message: &ServiceBusMessage,
 ) -> Outcome {
     let sent = tokio::time::timeout(actions.timeout, send(actions, firing, entity, message)).await;
-    let sent = sent.unwrap_or_else(|_| Err(Failure::timeout()));
+    let sent = sent.unwrap_or_else(|_| {
+        let within = Within(actions.timeout);
+        Err(Failure::timeout(format_args!("the broker did not accept the message within {within}")))
+    });
     let kind = match entity {
         Entity::Queue => "ServiceBusQueue Action",
         Entity::Topic => "ServiceBusTopic Action",

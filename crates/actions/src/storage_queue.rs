@@ -62,7 +62,9 @@ impl Endpoint {
 pub(crate) async fn fire(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Outcome {
     let sent = tokio::time::timeout(actions.timeout, send(actions, firing, message)).await;
     let QueueMessage { storage_account: account, queue_name: queue, .. } = message;
-    let (kind, text) = match sent.unwrap_or_else(|_| Err(Problem::NoAnswer(Failure::timeout()))) {
+    let (kind, text) = match sent
+        .unwrap_or_else(|_| Err(Problem::NoAnswer(Failure::unanswered(actions.timeout))))
+    {
         Ok(()) => {
             let message = format!(
                 "StorageQueue Action - The message to storage account '{account}' queue '{queue}' succeeded."
@@ -72,10 +74,14 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, message: &QueueMess
         Err(Problem::NoQueue) => {
             (OutcomeKind::Word("QueueNotFound"), format!("The queue '{queue}' does not exist."))
         }
-        Err(Problem::NoAccount) => (
-            OutcomeKind::Word("AccountNotFound"),
-            format!("The storage account '{account}' could not be found."),
-        ),
+        Err(Problem::NoAccount(failure)) => {
+            let mut text = format!("The storage account '{account}' could not be found.");
+            if let Some(failure) = failure {
+                text.push(' ');
+                text.push_str(failure.text());
+            }
+            (OutcomeKind::Word("AccountNotFound"), text)
+        }
         Err(Problem::Refused(status, text)) => (
             OutcomeKind::Status(status.as_u16()),
             format!("The message to storage account '{account}' queue '{queue}' failed: {text}"),
@@ -91,7 +97,8 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, message: &QueueMess
 /// Why a message is not in its queue.
 enum Problem {
     NoQueue,
-    NoAccount,
+    /// With why its name has no address, if that is how we know.
+    NoAccount(Option<Failure>),
     Refused(StatusCode, String),
     NoAnswer(Failure),
 }
@@ -111,7 +118,7 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
     let asked = actions.clients.anonymous().ask(request, |_| answer::BODY_BYTES_MAX).await;
     let answer = asked.map_err(|error| {
         let failure = Failure::of(&error);
-        if failure.unresolved() { Problem::NoAccount } else { Problem::NoAnswer(failure) }
+        if failure.unresolved() { Problem::NoAccount(Some(failure)) } else { Problem::NoAnswer(failure) }
     })?;
     let code = answer.headers.get("x-ms-error-code").and_then(|value| value.to_str().ok()).map(str::to_owned);
     if answer.status.is_success() {
@@ -128,7 +135,7 @@ fn refusal(status: StatusCode, code: Option<String>, body: &[u8], scrub: &Scrub)
     let code = code.or_else(|| element(&body, "Code").map(str::to_owned)).unwrap_or_default();
     match (status, code.as_str()) {
         (_, "QueueNotFound") => return Problem::NoQueue,
-        (StatusCode::NOT_FOUND, _) => return Problem::NoAccount,
+        (StatusCode::NOT_FOUND, _) => return Problem::NoAccount(None),
         _ => {}
     }
     let mut text = format!("'{}'", status::name(status));

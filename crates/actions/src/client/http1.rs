@@ -18,7 +18,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use super::HEAD_BYTES_MAX;
 use super::answer::Answer;
 use super::pool::Unanswered;
-use crate::connector::Stream;
+use crate::connector::{Contact, Stream};
 
 pub(super) struct Http1 {
     sender: SendRequest<Full<Bytes>>,
@@ -26,14 +26,15 @@ pub(super) struct Http1 {
     driver: Option<Connection<Stream, Full<Bytes>>>,
     /// It has carried an answer.
     pub(super) used: bool,
+    pub(super) contact: Contact,
 }
 
 impl Http1 {
-    pub(super) async fn open(stream: Stream) -> Result<Box<Self>, hyper::Error> {
+    pub(super) async fn open(stream: Stream, contact: Contact) -> Result<Box<Self>, hyper::Error> {
         // Requests are small: head and body in one piece are cheaper than two slices.
         let (sender, driver) =
             Builder::new().max_buf_size(HEAD_BYTES_MAX).writev(false).handshake(stream).await?;
-        Ok(Box::new(Self { sender, driver: Some(driver), used: false }))
+        Ok(Box::new(Self { sender, driver: Some(driver), used: false, contact }))
     }
 
     /// Sends a request and reads what is wanted of the answer.

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use super::HEAD_BYTES_MAX;
 use super::answer::Answer;
 use super::pool::Unanswered;
-use crate::connector::Stream;
+use crate::connector::{Contact, Stream};
 
 /// How much of a body a target may send ahead before we ask for more; two kilobytes are kept.
 const STREAM_WINDOW_BYTES: u32 = 16 * 1024;
@@ -31,10 +31,11 @@ pub(super) struct Http2 {
     sender: SendRequest<Full<Bytes>>,
     /// It has carried an answer.
     used: Arc<AtomicBool>,
+    pub(super) contact: Contact,
 }
 
 impl Http2 {
-    pub(super) async fn open(stream: Stream) -> Result<Self, hyper::Error> {
+    pub(super) async fn open(stream: Stream, contact: Contact) -> Result<Self, hyper::Error> {
         let handshake = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_header_list_size(HEAD_BYTES_MAX as u32)
@@ -46,7 +47,7 @@ impl Http2 {
         let (sender, driver) = handshake.await?;
         // It ends when its last sender is gone. Whoever waits for an answer is told of its errors.
         tokio::spawn(async move { driver.await.ok() });
-        Ok(Self { sender, used: Arc::default() })
+        Ok(Self { sender, used: Arc::default(), contact })
     }
 
     /// Sends a request and reads what is wanted of the answer.

@@ -19,6 +19,7 @@ use super::answer::Answer;
 use super::http1::Http1;
 use super::http2::Http2;
 use crate::connector::{ConnectError, Connector};
+use crate::failure::Peer;
 
 /// The pool is swept so many times while a connection may be idle.
 const SWEEPS: u32 = 4;
@@ -77,6 +78,7 @@ pub(crate) enum AskError {
     Exchange {
         /// The connection had carried an answer before, and this request met its end.
         stale: bool,
+        peer: Peer,
         source: hyper::Error,
     },
 }
@@ -116,7 +118,7 @@ impl Client {
                 Some(taken) => taken,
                 None => self.open(&origin, &uri).await?,
             };
-            let unanswered = match taken {
+            let (unanswered, peer) = match taken {
                 Taken::Http1(mut connection) => {
                     address(&mut request, &uri);
                     match connection.exchange(request, &wanted).await {
@@ -124,7 +126,7 @@ impl Client {
                             self.put(&origin, connection).await;
                             return Ok(answer);
                         }
-                        Err(unanswered) => unanswered,
+                        Err(unanswered) => (unanswered, connection.contact.peer()),
                     }
                 }
                 Taken::Http2(mut connection) => {
@@ -133,14 +135,16 @@ impl Client {
                         Ok(answer) => return Ok(answer),
                         Err(unanswered) => {
                             self.forget(&origin, &connection);
-                            unanswered
+                            (unanswered, connection.contact.peer())
                         }
                     }
                 }
             };
             match unanswered {
                 Unanswered { stale: true, unsent: Some(unsent), .. } => request = unsent,
-                Unanswered { stale, error, .. } => return Err(AskError::Exchange { stale, source: error }),
+                Unanswered { stale, error, .. } => {
+                    return Err(AskError::Exchange { stale, peer, source: error });
+                }
             }
         }
     }
@@ -171,12 +175,12 @@ impl Client {
 
     /// A new connection. One over HTTP/2 is shared from now on, unless somebody was faster.
     async fn open(&self, origin: &Origin, uri: &Uri) -> Result<Taken, AskError> {
-        let exchange = |source| AskError::Exchange { stale: false, source };
-        let stream = self.0.connector.connect(uri).await.map_err(AskError::Connect)?;
+        let (stream, contact) = self.0.connector.connect(uri).await.map_err(AskError::Connect)?;
+        let exchange = |source| AskError::Exchange { stale: false, peer: contact.peer(), source };
         if !stream.speaks_http2() {
-            return Ok(Taken::Http1(Http1::open(stream).await.map_err(exchange)?));
+            return Ok(Taken::Http1(Http1::open(stream, contact.clone()).await.map_err(exchange)?));
         }
-        let connection = Http2::open(stream).await.map_err(exchange)?;
+        let connection = Http2::open(stream, contact.clone()).await.map_err(exchange)?;
         let mut pool = self.0.pool();
         let kept = pool.origins.entry(origin.clone()).or_default();
         if let Some((shared, _)) = &kept.shared

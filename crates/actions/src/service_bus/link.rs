@@ -20,7 +20,7 @@ use super::open::{GOOD_BYE, Party};
 use super::parcel::Parcel;
 use super::trouble::Trouble;
 use super::trunk::{Joint, Setback, Trunk, Trunks};
-use crate::failure::Failure;
+use crate::failure::{Failure, Within};
 
 /// Messages that wait for the task at once. Whoever finds it full waits within the time of its attempt.
 const QUEUE_MAX: usize = 256;
@@ -141,7 +141,10 @@ impl Task {
         let opened = opened.unwrap_or_else(|_| {
             // It may be the entity that the broker is silent about.
             self.apart.begin();
-            Err(Failure::timeout())
+            let within = Within(self.trunks.timeout());
+            Err(Failure::timeout(format_args!(
+                "the broker did not open a link to the entity within {within}"
+            )))
         });
         let mut link = match opened {
             Ok(link) => link,

@@ -8,7 +8,6 @@ use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
 use fe2o3_amqp::{Connection, Session};
 use punctual_model::{Clock, Secret};
-use rustls::pki_types::ServerName;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
@@ -18,9 +17,10 @@ use super::place::Host;
 use super::tether::{Duplex, Leash, Tether};
 use super::token::Token;
 use super::trouble::Trouble;
-use crate::connector::ConnectError;
-use crate::dial::{DialError, Dialer};
-use crate::failure::Failure;
+use crate::connector::Contact;
+use crate::dial::{Deadline, Dialed, Dialer};
+use crate::failure::{Failure, Protocol, Within};
+use crate::first_bytes::Noting;
 use crate::settings::Sasl;
 
 /// The largest frame that a broker may send us; what it has to say is short.
@@ -64,7 +64,7 @@ pub(super) struct Tokens {
 }
 
 impl Opener {
-    /// How long opening may take.
+    /// How long an attempt may take.
     pub(super) fn timeout(&self) -> Duration {
         self.dialer.timeout()
     }
@@ -76,7 +76,9 @@ impl Opener {
         container: &str,
         trouble: &Trouble,
     ) -> Result<OpenConnection, Failure> {
-        let (stream, leash) = Tether::new(self.connect(&party.host).await?);
+        let deadline = self.dialer.deadline();
+        let (stream, contact) = self.connect(&party.host, deadline).await?;
+        let (stream, leash) = Tether::new(stream);
         let profile = match self.sasl {
             // The token comes later.
             Sasl::Cbs => SaslProfile::Anonymous,
@@ -85,40 +87,53 @@ impl Opener {
                 password: party.key.expose().to_owned(),
             },
         };
-        let mut connection = Connection::builder()
+        let late = |what: &str, hint: &str| {
+            let (address, within) = (contact.address, Within(deadline.after));
+            Failure::timeout(format_args!(
+                "{address} accepted the connection, but {what} within {within}; {hint}"
+            ))
+        };
+        let opening = Connection::builder()
             .container_id(container)
             .hostname(bare(&party.host.name))
             .scheme("amqp")
             .max_frame_size(FRAME_BYTES_MAX)
             .idle_time_out(SILENCE_MAX.as_millis() as u32)
             .sasl_profile(profile)
-            .open_with_stream(stream)
-            .await
-            .map_err(|error| trouble.of_open(&error))?;
+            .open_with_stream(stream);
+        let opened = deadline.limit(opening).await;
+        let opened =
+            opened.ok_or_else(|| late("did not answer in AMQP 1.0", "it may speak something else"))?;
+        let mut connection = opened.map_err(|error| trouble.of_open(&error, &contact.peer()))?;
         let tokens = match self.sasl {
             Sasl::Plain => None,
             Sasl::Cbs => {
-                let session = Session::begin(&mut connection).await;
-                let mut session = session.map_err(|error| trouble.of_begin(&error))?;
-                let cbs = Cbs::attach(&mut session, container).await;
-                let cbs = cbs.map_err(|error| trouble.of_cbs(&error))?;
-                Some(Tokens { cbs, _session: session })
+                let attaching = async {
+                    let session = Session::begin(&mut connection).await;
+                    let mut session = session.map_err(|error| trouble.of_begin(&error))?;
+                    let cbs = Cbs::attach(&mut session, container).await;
+                    let cbs = cbs.map_err(|error| trouble.of_cbs(&error))?;
+                    Ok(Tokens { cbs, _session: session })
+                };
+                let attached = deadline.limit(attaching).await;
+                let late = || late("opened no link to $cbs", "service_bus_sasl may have to be plain");
+                Some(attached.ok_or_else(late)??)
             }
         };
         Ok(OpenConnection { tokens, connection, _leash: leash })
     }
 
-    async fn connect(&self, host: &Host) -> Result<Box<dyn Duplex>, Failure> {
-        let of_connect = |error: ConnectError| Failure::of(&error);
-        let tcp = self.dialer.dial(&host.name, host.port).await.map_err(|error| of_connect(error.into()))?;
+    async fn connect(&self, host: &Host, deadline: Deadline) -> Result<(Box<dyn Duplex>, Contact), Failure> {
+        let dialed = self.dialer.dial(&host.name, host.port, deadline).await;
+        let Dialed { stream, address } = dialed.map_err(|error| Failure::of_connect(&error.into()))?;
+        let contact = Contact::new(address, Protocol::Amqp, host.secure);
+        let first_bytes = contact.first_bytes.clone();
         if !host.secure {
-            return Ok(Box::new(tcp));
+            return Ok((Box::new(Noting::new(stream, first_bytes)), contact));
         }
-        let name = ServerName::try_from(bare(&host.name).to_owned());
-        let name = name.map_err(|_| of_connect(ConnectError::NoHost))?;
-        let handshake = tokio::time::timeout(self.dialer.timeout(), self.tls.connect(name, tcp)).await;
-        let stream = handshake.map_err(|_| of_connect(DialError::TimedOut.into()))?;
-        Ok(Box::new(stream.map_err(|error| of_connect(ConnectError::Tls(error)))?))
+        let secured = contact.secure(&self.tls, &host.name, stream, deadline).await;
+        let stream = secured.map_err(|error| Failure::of_connect(&error))?;
+        Ok((Box::new(Noting::new(stream, first_bytes)), contact))
     }
 }
 

@@ -16,7 +16,8 @@ use fe2o3_amqp_types::sasl::SaslCode;
 
 use super::cbs::{CbsAttachError, CbsError};
 use crate::explanation;
-use crate::failure::Failure;
+use crate::failure::{Failure, Peer, wants_tls};
+use crate::first_bytes::Speech;
 use crate::scrub::Scrub;
 
 /// Puts errors into words.
@@ -33,21 +34,37 @@ impl Trouble {
     }
 
     /// There is no connection.
-    pub(super) fn of_open(&self, error: &OpenError) -> Failure {
+    pub(super) fn of_open(&self, error: &OpenError, peer: &Peer) -> Failure {
+        let address = peer.address;
+        let communication = |text: String| Failure::new("MessagingCommunication", text);
+        if let Some(hint) = wants_tls(peer) {
+            return communication(format!("{address} {hint}"));
+        }
         match error {
             OpenError::SaslError { code: SaslCode::Auth, .. } => unauthorized(),
             OpenError::SaslError { .. } => {
                 Failure::new("MessagingCommunication", "The broker could not check who we are")
             }
-            OpenError::NotImplemented(_) | OpenError::DecodeError(_) => Failure::new(
-                "MessagingCommunication",
-                "The broker does not offer the SASL mechanism that is configured",
-            ),
-            OpenError::ProtocolHeaderMismatch(_) => {
-                Failure::new("MessagingCommunication", "The broker does not speak AMQP 1.0")
-            }
             OpenError::RemoteClosedWithError(error) => self.of_broker(error),
-            _ => Failure::new("MessagingCommunication", "The connection was closed before it was open"),
+            _ if peer.speech == Speech::Http => {
+                communication(format!("{address} speaks HTTP and not AMQP 1.0; the port may be wrong"))
+            }
+            OpenError::NotImplemented(_) | OpenError::DecodeError(_) => communication(
+                "The broker does not offer the SASL mechanism that is configured; see service_bus_sasl"
+                    .to_owned(),
+            ),
+            OpenError::ProtocolHeaderMismatch(_) if peer.speech == Speech::Amqp => communication(format!(
+                "The broker at {address} speaks another version of AMQP than 1.0, or wants another SASL mechanism"
+            )),
+            OpenError::ProtocolHeaderMismatch(_) => {
+                communication(format!("{address} does not speak AMQP 1.0; the port may be wrong"))
+            }
+            _ if peer.speech == Speech::Nothing && !peer.secure => communication(format!(
+                "{address} closed the connection without an answer; if that port speaks TLS, the address must begin \
+                 with {}",
+                peer.protocol.scheme(true)
+            )),
+            _ => communication(format!("{address} closed the connection before it was open")),
         }
     }
 

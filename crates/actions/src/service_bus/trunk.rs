@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::cbs::CbsError;
 use super::open::{OpenConnection, Opener, Party};
 use super::trouble::Trouble;
-use crate::failure::Failure;
+use crate::failure::{Failure, Within};
 use crate::shelf::Shelf;
 
 /// Links that share a connection; the next one gets another. Sessions are begun one after another, so that
@@ -198,9 +198,7 @@ struct Task {
 
 impl Task {
     async fn run(mut self) {
-        let opening = self.opener.open(&self.party, &self.container, &self.trouble);
-        let opened = tokio::time::timeout(self.opener.timeout(), opening).await;
-        let mut open = match opened.unwrap_or_else(|_| Err(Failure::timeout())) {
+        let mut open = match self.opener.open(&self.party, &self.container, &self.trouble).await {
             Ok(open) => open,
             Err(failure) => return self.refuse(|| Setback::Failed(failure.clone())),
         };
@@ -231,7 +229,7 @@ impl Task {
                 return Err(Setback::Failed(self.trouble.of_begin(&error)));
             }
             Some(Err(error)) => return Err(self.spoil(self.trouble.of_begin(&error))),
-            None => return Err(self.spoil(Failure::timeout())),
+            None => return Err(self.spoil(self.silence("did not begin a session"))),
         };
         let seasoned = self.joined > 0;
         self.joined += 1;
@@ -256,15 +254,23 @@ impl Task {
             Some(Err(error @ CbsError::Status { .. })) => Err(Setback::Failed(self.trouble.of_token(&error))),
             // An answer may still come, and would be taken for that to the next token.
             Some(Err(error)) => Err(self.spoil(self.trouble.of_token(&error))),
-            None => Err(self.spoil(Failure::timeout())),
+            None => Err(self.spoil(self.silence("did not answer to the token"))),
         }
     }
 
     /// What a broker answers in time.
     async fn answer<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::time::timeout(self.answer_max(), work).await.ok()
+    }
+
+    fn answer_max(&self) -> Duration {
         let limit = self.opener.timeout();
-        let limit = if self.joined > 0 { limit / ANSWER_SHARE } else { limit };
-        tokio::time::timeout(limit, work).await.ok()
+        if self.joined > 0 { limit / ANSWER_SHARE } else { limit }
+    }
+
+    /// What a broker did not do in time.
+    fn silence(&self, what: &str) -> Failure {
+        Failure::timeout(format_args!("the broker {what} within {}", Within(self.answer_max())))
     }
 
     /// The connection is of no use to new links any more.

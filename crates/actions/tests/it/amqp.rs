@@ -9,6 +9,9 @@ use tokio::time::{Instant, timeout};
 use crate::bus::{Double, KEY_NAME, OTHER, Relay, note};
 use crate::world::{assert_failed, assert_succeeded, build};
 
+/// What impatient actions say of a message that nobody settles.
+const LATE: &str = "Timeout The operation has timed out: the broker did not accept the message within 3 s";
+
 const FAILED: &str = "ServiceBusQueue Action - Failed: queue";
 
 #[tokio::test]
@@ -97,8 +100,8 @@ async fn what_is_not_accepted_is_not_sent() {
             "MessagingException The broker settled the message without accepting it",
         )
         .await;
-        check("never-settles", "Timeout The operation has timed out").await;
-        check("no-credit", "Timeout The operation has timed out").await;
+        check("never-settles", LATE).await;
+        check("no-credit", LATE).await;
         check("drops", "MessagingCommunication The connection was lost before the broker answered").await;
         check("detaches", "ServerBusy The broker says com.microsoft:server-busy: Come back later.").await;
         check("ends-session", "MessagingException The broker says amqp:precondition-failed: Not this one.")
@@ -186,7 +189,7 @@ async fn a_connection_that_fell_silent_is_replaced_within_an_attempt() {
     relay.freeze();
     // Not answered any more, and nobody knows whether it will be.
     let outcome = note("orders").fire(&actions).await;
-    assert!(outcome.message.ends_with(" Timeout The operation has timed out"), "{}", outcome.message);
+    assert!(outcome.message.ends_with(LATE), "{}", outcome.message);
     assert_succeeded(&note("invoices").fire(&actions).await);
     assert_succeeded(&note("orders").fire(&actions).await);
     assert_eq!(double.counts().await["connections"], 2);
@@ -198,11 +201,16 @@ async fn a_broker_that_went_away_is_found_again() {
     let (port, actions) = (double.amqp, double.impatient());
     assert_succeeded(&note("orders").fire(&actions).await);
     double.stop().await;
-    let outcome = note("orders").fire(&actions).await;
-    assert_failed(
-        &outcome,
-        &format!("{FAILED} 'orders' namespace 'shop' ConnectFailure Unable to connect to the remote server"),
+    let fire = async || note("orders").fire(&actions).await.message;
+    let mut message = fire().await;
+    // What is sent before the end of the connection was noticed is lost with it.
+    if message.contains("The connection was lost before the broker answered") {
+        message = fire().await;
+    }
+    let start = format!(
+        "{FAILED} 'orders' namespace 'shop' ConnectFailure Unable to connect to the remote server: 127.0.0.1:{port} "
     );
+    assert!(message.starts_with(&start), "{message}");
     let double = Double::start_at(port).await.unwrap();
     assert_succeeded(&note("orders").fire(&actions).await);
     assert_eq!(double.counts().await["waiting"]["orders"], 1);

@@ -93,7 +93,8 @@ async fn a_body_that_hangs_is_a_timeout() {
     let outcome = get(receiver.url("/")).fire(&impatient()).await;
     assert_failed(
         &outcome,
-        "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has timed out",
+        "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has timed out: \
+         no complete answer within 300 ms",
     );
 }
 
@@ -109,6 +110,7 @@ async fn an_answer_that_takes_forever_is_a_timeout() {
     let outcome = get(receiver.url("/")).fire(&impatient()).await;
     assert_failed(
         &outcome,
-        "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has timed out",
+        "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has timed out: \
+         no complete answer within 300 ms",
     );
 }

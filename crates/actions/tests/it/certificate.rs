@@ -47,6 +47,7 @@ impl Authority {
         let mut params = CertificateParams::new(vec![]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "an authority");
+        params.subject_alt_names = vec![rcgen::SanType::DnsName("localhost".try_into().unwrap())];
         let certificate = params.self_signed(&key).unwrap();
         let (der, pem) = (certificate.der().clone(), certificate.pem());
         Self { issuer: Issuer::new(params, key), der, pem }
@@ -58,6 +59,20 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         Leaf { der: certificate.der().clone(), pem: certificate.pem(), key }
+    }
+
+    /// A server with a certificate for `localhost` that is wrong in some way.
+    pub(crate) fn server_with(&self, spoil: impl FnOnce(&mut CertificateParams)) -> TlsAcceptor {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        spoil(&mut params);
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        acceptor(vec![certificate.der().clone()], &key)
+    }
+
+    /// A server that shows the authority's own certificate.
+    pub(crate) fn as_server(&self) -> TlsAcceptor {
+        acceptor(vec![self.der.clone()], self.issuer.key())
     }
 
     /// A server named `localhost` that speaks the given protocols, most wanted first.
@@ -94,6 +109,14 @@ impl Authority {
     pub(crate) fn trusting(&self, settings: Settings) -> Settings {
         Settings { authorities_pem: self.pem.clone().into_bytes(), ..settings }
     }
+}
+
+/// A server that shows a chain to anybody.
+fn acceptor(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> TlsAcceptor {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    TlsAcceptor::from(Arc::new(builder.with_single_cert(chain, key).unwrap()))
 }
 
 impl Leaf {

@@ -7,6 +7,7 @@ mod answer;
 mod authentication;
 mod azurite;
 mod bus;
+mod cause;
 mod certificate;
 mod client_certificate;
 mod connection;

@@ -185,28 +185,10 @@ async fn a_broker_that_says_nothing_is_a_timeout() {
     for scheme in ["amqp", "amqps"] {
         let settings = Settings { service_bus_amqp_endpoint: endpoint(scheme), timeout: SHORT, ..settings() };
         let outcome = note("orders").fire(&build(settings).unwrap()).await;
-        assert!(outcome.message.ends_with(" Timeout The operation has timed out"), "{}", outcome.message);
+        assert!(outcome.message.contains(" Timeout The operation has timed out: "), "{}", outcome.message);
     }
     let outcome = note("orders").transport(None).fire(&rest(endpoint("http"))).await;
-    assert!(outcome.message.ends_with(" Timeout The operation has timed out"), "{}", outcome.message);
-}
-
-#[tokio::test]
-async fn a_peer_that_speaks_something_else_is_told() {
-    let check = async |greeting: &'static [u8], reason: &str| {
-        let receiver = Receiver::raw(move |mut tcp| async move {
-            let _ = tcp.write_all(greeting).await;
-            let _ = tcp.read(&mut [0; 4096]).await;
-        })
-        .await;
-        let endpoint = format!("amqp://127.0.0.1:{}", receiver.address.port());
-        let settings = Settings { service_bus_amqp_endpoint: endpoint, timeout: SHORT * 3, ..settings() };
-        let outcome = note("orders").fire(&build(settings).unwrap()).await;
-        assert!(outcome.message.contains(reason), "{}", outcome.message);
-    };
-    check(b"HTTP/1.1 400 Bad Request\r\n\r\n", "MessagingCommunication The broker does not speak AMQP 1.0")
-        .await;
-    check(b"", "MessagingCommunication The connection was closed before it was open").await;
+    assert!(outcome.message.contains(" Timeout The operation has timed out: "), "{}", outcome.message);
 }
 
 #[tokio::test]

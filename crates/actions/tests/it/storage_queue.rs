@@ -84,13 +84,10 @@ async fn a_missing_queue_is_told() {
 
 #[tokio::test]
 async fn a_missing_account_is_told() {
-    let expected = "StorageQueue Action - The storage account 'account' could not be found.";
     assert_failed(
         &fire_at(|| error(404, "ResourceNotFound", "The specified resource does not exist.")).await,
-        expected,
+        "StorageQueue Action - The storage account 'account' could not be found.",
     );
-    let unresolved = actions("http://{account}.invalid".into()).fire(&firing(message("text"))).await;
-    assert_failed(&unresolved, expected);
 }
 
 #[tokio::test]
@@ -122,7 +119,10 @@ async fn other_refusals_and_silence_are_told() {
     assert_failed(&fire_at(|| status(503)).await, &format!("{start}'ServiceUnavailable'"));
     let silent = Receiver::hanging().await;
     let outcome = actions(silent.url("/{account}")).fire(&firing(message("text"))).await;
-    assert_failed(&outcome, &format!("{start}Timeout The operation has timed out"));
+    assert_failed(
+        &outcome,
+        &format!("{start}Timeout The operation has timed out: no complete answer within 900 ms"),
+    );
     let dropping = Receiver::raw(|mut tcp| async move {
         read_head(&mut tcp).await;
     })

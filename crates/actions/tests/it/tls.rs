@@ -1,14 +1,13 @@
-//! HTTPS: HTTP/2 and HTTP/1.1, trust, and failures of the secure channel.
+//! HTTPS: HTTP/2 and HTTP/1.1, and whom we trust. What the history says where trust fails is in `cause.rs`.
 
 use std::time::Duration;
 
 use http::Version;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use crate::certificate::{Authority, Clients};
 use crate::receiver::{Receiver, endless, ok, stalled, text};
-use crate::world::{SHORT, actions, assert_failed, assert_succeeded, get, post, settings};
+use crate::world::{SHORT, actions, assert_succeeded, get, post, settings};
 
 #[tokio::test]
 async fn the_target_chooses_between_http_2_and_1_1() {
@@ -62,57 +61,6 @@ async fn a_stalled_body_over_http_2_is_a_timeout() {
             .unwrap();
     let receiver = Receiver::secure(authority.server(Clients::Anonymous, &["h2"]), |_| stalled(b"x")).await;
     let outcome = get(receiver.https("/")).fire(&actions).await;
-    assert!(outcome.message.contains("failed: Timeout "), "{}", outcome.message);
-}
-
-#[tokio::test]
-async fn an_unknown_authority_is_not_trusted() {
-    let authority = Authority::new();
-    let receiver = Receiver::secure(authority.server(Clients::Anonymous, &[]), |_| ok()).await;
-    assert_failed(
-        &get(receiver.https("/")).fire(&actions()).await,
-        "Http Action - Request to host 'localhost' failed: TrustFailure The underlying connection was closed: \
-         Could not establish trust relationship for the SSL/TLS secure channel: \
-         invalid peer certificate: UnknownIssuer",
-    );
-    assert!(receiver.seen().is_empty());
-}
-
-#[tokio::test]
-async fn a_certificate_for_another_name_is_not_trusted() {
-    let authority = Authority::new();
-    let acceptor = authority.server_named("other.example", Clients::Anonymous, &[]);
-    let receiver = Receiver::secure(acceptor, |_| ok()).await;
-    let outcome = get(receiver.https("/")).fire(&authority.trusted()).await;
-    assert!(outcome.message.contains("failed: TrustFailure "), "{}", outcome.message);
-    assert!(receiver.seen().is_empty());
-}
-
-#[tokio::test]
-async fn a_target_that_speaks_no_tls_is_a_secure_channel_failure() {
-    let plain = Receiver::raw(|mut tcp| async move {
-        let _ = tcp.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
-        // The client's hello has to be read, else closing would reset the connection.
-        let _ = tcp.read(&mut [0; 4096]).await;
-    })
-    .await;
-    let closed = Receiver::raw(|mut tcp| async move {
-        let _ = tcp.read(&mut [0; 4096]).await;
-    })
-    .await;
-    let actions = actions();
-    for receiver in [plain, closed] {
-        let outcome = get(receiver.https("/")).fire(&actions).await;
-        let expected =
-            "failed: SecureChannelFailure The request was aborted: Could not create SSL/TLS secure channel";
-        assert!(outcome.message.contains(expected), "{}", outcome.message);
-    }
-}
-
-#[tokio::test]
-async fn a_handshake_that_hangs_is_a_timeout() {
-    let receiver = Receiver::hanging().await;
-    let outcome = get(receiver.https("/")).fire(&crate::world::impatient()).await;
     assert!(outcome.message.contains("failed: Timeout "), "{}", outcome.message);
 }
 
