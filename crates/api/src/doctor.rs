@@ -1,8 +1,13 @@
 //! `GET /doctor`: what the inspector has found, for people and machines.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use punctual_arm::{ApiError, id, time};
-use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Pass, Report, Subject};
+use punctual_model::Chain;
+use punctual_model::inspect::{
+    Census, Due, FaultedJob, Finding, FindingKind, KindCount, Pass, Report, Subject,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
@@ -20,6 +25,9 @@ pub struct Checkup {
     pub schema_version: Option<u32>,
     /// The time now, by the schedule's clock.
     pub time: String,
+    /// How many jobs there are now; none if the store could not say in time.
+    #[serde(default)]
+    pub jobs: Option<Jobs>,
     /// How far looking has come.
     pub scan: Scan,
     /// The entry that has been due for longest and that nobody has taken.
@@ -28,6 +36,30 @@ pub struct Checkup {
     pub kinds: Vec<Kind>,
     /// What does not hold now.
     pub findings: Vec<FindingView>,
+}
+
+/// How many jobs there are now.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Jobs {
+    /// How many.
+    pub count: u64,
+    /// How many of them have failed for good; counted up to 10,000.
+    pub faulted_count: u64,
+    /// The latest of those.
+    pub faulted: Vec<Faulted>,
+}
+
+/// A job that has failed for good.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Faulted {
+    /// The number of the job.
+    pub job_id: i64,
+    /// Its resource id.
+    pub job: String,
+    /// Since when.
+    pub ended_at: String,
 }
 
 /// How far looking has come.
@@ -42,7 +74,7 @@ pub struct Scan {
     pub last_pass_ended_at: Option<String>,
     /// How long it took, in real seconds.
     pub last_pass_seconds: Option<f64>,
-    /// How many jobs there were.
+    /// How many jobs the last one looked at.
     pub job_count: Option<u64>,
     /// Why the store can't be read, if it can't.
     pub trouble: Option<String>,
@@ -99,8 +131,8 @@ pub struct FindingView {
 }
 
 impl Checkup {
-    /// What a report says at a time.
-    pub fn new(report: &Report, now: Timestamp) -> Self {
+    /// What a report and a census say at a time.
+    pub fn new(report: &Report, census: Option<&Census>, now: Timestamp) -> Self {
         let status = match report {
             Report { enabled: false, .. } => "off",
             Report { trouble: Some(_), .. } => "trouble",
@@ -112,10 +144,26 @@ impl Checkup {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             schema_version: report.schema_version,
             time: time::instant(now),
+            jobs: census.map(Jobs::new),
             scan: Scan::new(report),
             oldest_due: report.oldest_due.map(|due| OldestDue::new(due, now)),
             kinds: report.counts.iter().map(Kind::new).collect(),
             findings: report.findings.iter().map(FindingView::new).collect(),
+        }
+    }
+}
+
+impl Jobs {
+    fn new(census: &Census) -> Self {
+        let faulted = |one: &FaultedJob| Faulted {
+            job_id: one.job.0,
+            job: id::job(&one.key),
+            ended_at: time::instant(one.ended_at),
+        };
+        Self {
+            count: census.job_count,
+            faulted_count: census.faulted_count,
+            faulted: census.faulted.iter().map(faulted).collect(),
         }
     }
 }
@@ -223,6 +271,25 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
     }
 }
 
-pub(crate) fn get(state: &ApiState) -> Result<Answer, ApiError> {
-    Answer::ok(&Checkup::new(&state.inspection.report(), state.now()))
+/// How many faulted jobs are named.
+pub const FAULTED_NAMED: usize = 5;
+
+/// How long the store may take to count. A store that hangs is what doctor is asked about.
+const CENSUS_TIME_MAX: Duration = Duration::from_secs(2);
+
+pub(crate) async fn get(state: &ApiState) -> Result<Answer, ApiError> {
+    let census = tokio::time::timeout(CENSUS_TIME_MAX, state.store.census(FAULTED_NAMED)).await;
+    let mut report = state.inspection.report();
+    let census = match census {
+        Ok(Ok(census)) => Some(census),
+        Ok(Err(trouble)) => {
+            report.trouble = report.trouble.or_else(|| Some(Chain(&trouble).to_string()));
+            None
+        }
+        Err(_elapsed) => {
+            report.trouble = report.trouble.or_else(|| Some("the store does not answer in time".to_owned()));
+            None
+        }
+    };
+    Answer::ok(&Checkup::new(&report, census.as_ref(), state.now()))
 }

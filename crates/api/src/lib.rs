@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use doctor::{Checkup, FindingView, Kind, OldestDue, Scan};
+pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
 pub use state::{ApiState, Settings};
 
 /// The whole API as a service.

@@ -64,7 +64,7 @@ pub(crate) async fn serve_health(
         ("GET" | "HEAD", Some(Place::Root)) => health::welcome(),
         ("GET" | "HEAD", Some(Place::Health)) => health::live(),
         ("GET" | "HEAD", Some(Place::Ready)) => health::ready(&state).await,
-        ("GET" | "HEAD", Some(Place::Doctor)) => doctor::get(&state),
+        ("GET" | "HEAD", Some(Place::Doctor)) => doctor::get(&state).await,
         _ => Err(ApiError::no_operation(path)),
     };
     let ids = crate::answer::Ids::new(&state);
@@ -83,7 +83,7 @@ async fn dispatch(
         ("GET" | "HEAD", Place::Root) => health::welcome(),
         ("GET" | "HEAD", Place::Health) => health::live(),
         ("GET" | "HEAD", Place::Ready) => health::ready(state).await,
-        ("GET" | "HEAD", Place::Doctor) => doctor::get(state),
+        ("GET" | "HEAD", Place::Doctor) => doctor::get(state).await,
         ("GET" | "HEAD", Place::OpenApi) => openapi::get(),
         ("GET", Place::Providers(subscription)) => provider::list(state, call, &subscription).await,
         ("GET", Place::Provider(subscription)) => provider::get(state, call, &subscription).await,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use self::report::{Due, Finding, Inspection, KindCount, Pass, Report, Subject};
+pub use self::report::{Census, Due, FaultedJob, Finding, Inspection, KindCount, Pass, Report, Subject};
 pub use self::tally::{Tally, Trace};
 use crate::{Cause, Counters, Entry, JobId, JobKey, JobState};
 

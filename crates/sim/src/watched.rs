@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
@@ -327,6 +327,10 @@ impl Archive for Watched {
 impl Survey for Watched {
     async fn extent(&self) -> Result<Extent, Trouble> {
         self.shared.store().extent().await
+    }
+
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
+        self.shared.store().census(faulted_limit).await
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {

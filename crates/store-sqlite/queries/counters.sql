@@ -2,6 +2,7 @@
 SELECT
     sequence,
     revision,
-    key_check
+    key_check,
+    job_count
 FROM counters
 WHERE id = 1

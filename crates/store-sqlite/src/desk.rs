@@ -42,6 +42,7 @@ pub(crate) struct Desk {
     known: HashMap<CollectionKey, Known>,
     sequence: i64,
     revision: i64,
+    job_count: i64,
     /// Whether deleted jobs have history left to sweep away.
     pub(crate) graves: bool,
     group: Group,
@@ -63,6 +64,8 @@ struct Group {
     /// Settled claims with the entries that their jobs have now.
     settled: HashMap<JobId, (Fence, Option<Due>)>,
     counted: bool,
+    /// How many more jobs there are now.
+    jobs_made: i64,
     moved: bool,
     rescan: bool,
 }
@@ -77,6 +80,7 @@ impl Desk {
             known: HashMap::new(),
             sequence: last.sequence,
             revision: last.revision,
+            job_count: last.job_count,
             // The first sweep finds out.
             graves: true,
             group: Group::default(),
@@ -91,11 +95,13 @@ impl Desk {
 
     /// Makes the group durable, and then known.
     pub(crate) fn commit(&mut self) -> Result<(), Mishap> {
-        if self.group.counted {
-            let counters = params![self.sequence, self.revision];
+        let job_count = self.job_count + self.group.jobs_made;
+        if self.group.counted || job_count != self.job_count {
+            let counters = params![self.sequence, self.revision, job_count];
             expect_rows(1, self.conn.prepare_cached(query::save_counters)?.execute(counters)?)?;
         }
         self.conn.prepare_cached(query::commit)?.execute([])?;
+        self.job_count = job_count;
 
         let group = std::mem::take(&mut self.group);
         if !group.settled.is_empty() {

@@ -106,12 +106,13 @@ pub(crate) struct Opened {
     pub(crate) last: Last,
 }
 
-/// The highest numbers that were given.
+/// The highest numbers that were given, and how many jobs there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
     pub(crate) job: i64,
     pub(crate) sequence: i64,
     pub(crate) revision: i64,
+    pub(crate) job_count: i64,
 }
 
 const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
@@ -140,16 +141,18 @@ fn make_directory(dir: &Path) -> io::Result<()> {
 fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
     let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.mint);
     let counters = conn
-        .query_row(query::counters, [], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))
+        .query_row(query::counters, [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?, row.get(3)?))
+        })
         .optional()?;
-    let Some((sequence, revision, check)) = counters else {
+    let Some((sequence, revision, check, job_count)) = counters else {
         conn.execute(query::insert_counters, params![seal()])?;
-        return Ok(Last { job: 0, sequence: 0, revision: 0 });
+        return Ok(Last { job: 0, sequence: 0, revision: 0, job_count: 0 });
     };
     options.vault.open(KEY_CHECK, &check).map_err(OpenError::WrongKey)?;
     if Vault::key_of(&check) != Ok(options.vault.newest()) {
         conn.execute(query::set_key_check, params![seal()])?;
     }
     let job = conn.query_row(query::last_job, [], |row| row.get(0)).optional()?.unwrap_or(0);
-    Ok(Last { job, sequence, revision })
+    Ok(Last { job, sequence, revision, job_count })
 }

@@ -33,6 +33,8 @@ mod text {
         due_together
         ended
         entry
+        faulted
+        faulted_count
         grave
         group
         groups
@@ -48,6 +50,7 @@ mod text {
         job
         job_by_id
         job_count
+        job_count_now
         job_count_of
         job_ids
         job_standing

@@ -131,6 +131,11 @@ fn read_job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRow, Mis
     Ok(JobRow { job, region, sku })
 }
 
+/// Where the job of a row of `faulted.sql` is.
+pub(crate) fn key_of_faulted(row: &Row<'_>) -> Result<JobKey, Mishap> {
+    Ok(CollectionKey::new(name(row, 2)?, name(row, 3)?, name(row, 4)?).job(name(row, 5)?))
+}
+
 /// A row of `collection.sql` and its like: its number and itself.
 pub(crate) fn collection(row: &Row<'_>) -> Result<(i64, Collection), Mishap> {
     let read = || {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
@@ -77,6 +77,10 @@ impl std::fmt::Debug for StoppedStore {
 impl Survey for StoppedStore {
     async fn extent(&self) -> Result<Extent, Trouble> {
         self.ask("read the extent of the store", survey::extent)
+    }
+
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
+        self.ask("count jobs", |conn| survey::census(conn, faulted_limit))
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {

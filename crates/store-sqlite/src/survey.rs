@@ -4,11 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Subject, Tally, Trace};
+use punctual_model::inspect::{
+    Census, Due, Evidence, FaultedJob, HistoryEvidence, Standing, Subject, Tally, Trace,
+};
 use punctual_model::{CollectionKey, GroupKey, JobId, RecordStatus};
 use punctual_store::codec::{self, Number};
 use punctual_store::instant::{from_ticks, to_ticks};
-use punctual_store::{CollectionEvidence, Extent, HistoryCursor, SurveyAsk, Vault};
+use punctual_store::{CollectionEvidence, Extent, FAULTED_COUNT_MAX, HistoryCursor, SurveyAsk, Vault};
 use rusqlite::{Connection, Row, params};
 
 use crate::mishap::Mishap;
@@ -23,6 +25,24 @@ pub(crate) fn extent(conn: &Connection) -> Result<Extent, Mishap> {
     let version = row::number(conn, query::schema_version, [])?.unwrap_or(0);
     let last_job = row::number(conn, query::last_job, [])?.unwrap_or(0);
     Ok(Extent { schema_version: u32::try_from(version).unwrap_or(u32::MAX), last_job: JobId(last_job) })
+}
+
+/// How many jobs there are, and the latest faulted ones.
+pub(crate) fn census(conn: &Connection, faulted_limit: usize) -> Result<Census, Mishap> {
+    let count = |number: Option<i64>| u64::try_from(number.unwrap_or(0)).unwrap_or(0);
+    let job_count = row::number(conn, query::job_count_now, [])?;
+    let faulted_count = row::number(conn, query::faulted_count, params![i64::MIN, bound(FAULTED_COUNT_MAX)])?;
+    let faulted = row::many(conn, query::faulted, params![i64::MIN, bound(faulted_limit)], |row| {
+        // One whose name can't be read is told when its job is looked at.
+        let key = row::key_of_faulted(row).ok();
+        let at = from_ticks(row.get(1)?);
+        Ok(key.zip(at).map(|(key, ended_at)| FaultedJob { job: JobId(row::number_of(row)), key, ended_at }))
+    })?;
+    Ok(Census {
+        job_count: count(job_count),
+        faulted_count: count(faulted_count),
+        faulted: faulted.into_iter().flatten().collect(),
+    })
 }
 
 /// Where the definition of a job is in such a row.

@@ -133,6 +133,8 @@ macro_rules! conformance {
         $crate::conformance_cases! { $make, survey:
             every_job_is_told_once_in_pages
             every_collection_is_told_once_in_pages
+            jobs_are_counted_as_they_come_and_go
+            faulted_jobs_are_told_latest_first
             a_page_ends_where_its_records_do
             evidence_is_what_was_written
             a_switched_off_collection_is_told

@@ -40,7 +40,9 @@ pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources,
 };
-pub use survey::{CollectionEvidence, Extent, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk};
+pub use survey::{
+    CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,
+};
 pub use vault::{Place, Vault, VaultError};
 
 /// A whole store.

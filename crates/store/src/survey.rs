@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::inspect::{Due, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Due, Evidence, Subject, Trace};
 use punctual_model::{CollectionKey, JobId};
 
 use crate::{Fence, HistoryCursor, Trouble};
@@ -17,6 +17,10 @@ use crate::{Fence, HistoryCursor, Trouble};
 pub trait Survey: Send + Sync {
     /// How far the store reaches.
     async fn extent(&self) -> Result<Extent, Trouble>;
+
+    /// How many jobs there are now, and the faulted ones that ended last, at most `faulted_limit`. Costs the
+    /// same however many jobs there are: faulted ones are counted up to [`FAULTED_COUNT_MAX`].
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble>;
 
     /// What there is of each job behind one, by id. A page ends where it has `job_limit` jobs or has read
     /// `record_limit` records; a job that has more records than that by itself is alone at the end of its
@@ -52,6 +56,9 @@ pub trait Survey: Send + Sync {
         Ok(Vec::new())
     }
 }
+
+/// As far as faulted jobs are counted. Where there are more, their exact number helps nobody.
+pub const FAULTED_COUNT_MAX: usize = 10_000;
 
 /// How far a store reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use punctual_api::Checkup;
+use punctual_api::{Checkup, FAULTED_NAMED};
 use punctual_model::inspect::Inspection;
 use punctual_runner::{Inspector, InspectorSettings};
 use punctual_store::{KeyRing, Survey, Vault};
@@ -22,7 +22,8 @@ pub(super) async fn check(dir: &Path) -> anyhow::Result<Checkup> {
     let damage = store.file_damage().context("could not check the data file")?;
     // Nobody fires what is due, so nothing of that is overdue.
     let survey: Arc<dyn Survey> = store;
-    let inspector = Inspector::new(survey, Arc::new(RealClock), None, InspectorSettings::default());
+    let inspector =
+        Inspector::new(Arc::clone(&survey), Arc::new(RealClock), None, InspectorSettings::default());
     let tell = |done: f64| progress.tell(&format!("looking at jobs: {:.0} %", done * 100.0));
     inspector.pass(tell).await.context("could not look at all jobs")?;
     inspector.look(Instant::now()).await.context("could not look at the agenda")?;
@@ -31,7 +32,10 @@ pub(super) async fn check(dir: &Path) -> anyhow::Result<Checkup> {
     if !damage.is_empty() {
         report.trouble = Some(format!("the data file is damaged: {}", damage.join("; ")));
     }
-    Ok(Checkup::new(&report, real_now()))
+    let mut census = survey.census(FAULTED_NAMED).await.context("could not count jobs")?;
+    // What was just looked at is exact, whatever was done to the data.
+    census.job_count = report.last_pass.map_or(census.job_count, |pass| pass.job_count);
+    Ok(Checkup::new(&report, Some(&census), real_now()))
 }
 
 fn open(dir: &Path) -> anyhow::Result<StoppedStore> {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use comfy_table::{Table, presets};
 use jiff::Timestamp;
-use punctual_api::{Checkup, FindingView, Kind, Scan};
+use punctual_api::{Checkup, FindingView, Jobs, Kind, Scan};
+use punctual_store::FAULTED_COUNT_MAX;
 
 use crate::preview::distance;
 
@@ -41,7 +42,7 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
         let told = now.zip(text.parse().ok()).map(|(now, at)| distance(now, at));
         told.map_or_else(|| text.to_owned(), |told| format!("{text} ({told})"))
     };
-    let Scan { progress, pass_count, last_pass_ended_at, last_pass_seconds, job_count, .. } = &checkup.scan;
+    let Scan { progress, pass_count, last_pass_ended_at, last_pass_seconds, .. } = &checkup.scan;
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let mut add = |name: &str, value: String| {
@@ -51,7 +52,11 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
     let schema = checkup.schema_version.map(|version| format!(", schema version {version}"));
     add("version", format!("{}{}", checkup.version, schema.unwrap_or_default()));
     add("time", checkup.time.clone());
-    add("jobs", job_count.map_or_else(|| "not counted yet".to_owned(), |count| count.to_string()));
+    let jobs = checkup.jobs.as_ref();
+    add("jobs", jobs.map_or_else(|| "could not be counted".to_owned(), |jobs| jobs.count.to_string()));
+    if let Some(jobs) = jobs {
+        add("faulted jobs", faulted(jobs, ago));
+    }
     let due = checkup.oldest_due.as_ref();
     add(
         "oldest that is due",
@@ -69,6 +74,15 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
     }
     let text = table.to_string();
     writeln!(output, "{}", text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+}
+
+/// How many jobs have failed for good, and the latest of them, a line each.
+fn faulted(jobs: &Jobs, ago: impl Fn(&str) -> String) -> String {
+    let Jobs { faulted_count, faulted, .. } = jobs;
+    let or_more = if *faulted_count >= FAULTED_COUNT_MAX as u64 { " or more" } else { "" };
+    let lately = if faulted.is_empty() { "" } else { ", lately:" };
+    let named = faulted.iter().map(|one| format!("\n{}, {}", one.job, ago(&one.ended_at)));
+    format!("{faulted_count}{or_more}{lately}{}", named.collect::<String>())
 }
 
 fn print_kind(kind: &Kind, findings: &[&FindingView], output: &mut dyn Write) -> io::Result<()> {

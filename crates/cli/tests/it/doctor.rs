@@ -142,6 +142,41 @@ fn a_job_that_is_due_and_cannot_be_read_is_a_finding_until_it_is_made_anew() {
 }
 
 #[test]
+fn jobs_are_counted_now_and_faulted_ones_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &CLOCK);
+    let first_look = wait_for(&server, "the first look", |checkup| checkup["scan"]["passCount"] == 1);
+    assert_eq!((&first_look["jobs"]["count"], &first_look["jobs"]["faultedCount"]), (&json!(0), &json!(0)));
+    server.put_collection("c");
+    let put = |name: &str, start: &str| {
+        let action = json!({"type": "Http", "request": {"method": "GET", "uri": "http://127.0.0.1:9/"},
+            "retryPolicy": {"retryType": "none"}});
+        let body = json!({"properties": {"action": action, "startTime": start}});
+        assert_eq!(server.call("PUT", &Server::path(&format!("/c/jobs/{name}")), Some(&body)).status, 201);
+    };
+    put("later", "2090-06-01");
+    put("never", "2090-06-01");
+    assert_eq!(ask(&server).1["jobs"]["count"], 2, "the next look is an hour away");
+    assert_eq!(server.call("DELETE", &Server::path("/c/jobs/never"), None).status, 200);
+    assert_eq!(ask(&server).1["jobs"]["count"], 1);
+    put("fails", "2089-12-31");
+    let checkup = wait_for(&server, "a faulted job", |checkup| checkup["jobs"]["faultedCount"] == 1);
+    assert_eq!(checkup["status"], "healthy", "a job that fails is no fault of the server");
+    let faulted = &checkup["jobs"]["faulted"][0];
+    assert!(faulted["job"].as_str().unwrap().ends_with("/jobCollections/c/jobs/fails"), "{faulted}");
+    let shown = stdout(&["doctor", "--url", &format!("http://{}", server.address)], "");
+    for part in
+        [" jobs                   2\n", " faulted jobs           1, lately:\n", "/c/jobs/fails, 2090-01-01T"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    server.signal("-TERM");
+    assert!(server.wait().success());
+    let (_, checkup) = look_through(folder.path());
+    assert_eq!((&checkup["jobs"]["count"], &checkup["jobs"]["faultedCount"]), (&json!(2), &json!(1)));
+}
+
+#[test]
 fn what_cannot_be_read_is_left_out_of_lists_and_named_by_answer_and_doctor() {
     let folder = data_of_three_jobs();
     let server = Server::start(folder.path(), &CLOCK);

@@ -73,6 +73,28 @@ pub struct Due {
     pub due_at: Timestamp,
 }
 
+/// How many jobs there are now, and which have failed for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    /// How many jobs.
+    pub job_count: u64,
+    /// How many of them are faulted; counted as far as is said by who counts.
+    pub faulted_count: u64,
+    /// Those that were the last to become so, the latest first.
+    pub faulted: Vec<FaultedJob>,
+}
+
+/// A job that has failed for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultedJob {
+    /// Which.
+    pub job: JobId,
+    /// Where it is.
+    pub key: JobKey,
+    /// Since when.
+    pub ended_at: Timestamp,
+}
+
 /// A walk over all jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {

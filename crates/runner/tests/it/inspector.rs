@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, FindingKind, Inspection, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, FindingKind, Inspection, Subject, Trace};
 use punctual_runner::{Inspector, InspectorSettings, Load};
 use punctual_store::{
     Agenda, ClaimAsk, CollectionEvidence, Extent, HeldClaim, HistoryCursor, MemoryStore, Resources, Survey,
@@ -229,6 +229,10 @@ struct Fickle {
 impl Survey for Fickle {
     async fn extent(&self) -> Result<Extent, Trouble> {
         self.inner.extent().await
+    }
+
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
+        self.inner.census(faulted_limit).await
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
@@ -168,6 +168,7 @@ pass_on! { Archive:
 
 pass_on! { Survey:
     extent() -> Result<Extent, Trouble>;
+    census(faulted_limit: usize) -> Result<Census, Trouble>;
     survey(ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
     survey_collections(after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble>;
     damage(subject: &Subject) -> Result<Option<String>, Trouble>;

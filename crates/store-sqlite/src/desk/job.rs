@@ -64,6 +64,7 @@ impl Desk {
                 let row = params![job.id.0, known.id, name, folded, spec.document, spec.sealed];
                 expect_rows(1, self.conn.prepare_cached(query::insert_job)?.execute(row)?)?;
                 self.write_standing(query::insert_standing, job, standing, 0)?;
+                self.group.jobs_made += 1;
                 if let Some(known) = self.known.get_mut(&job.key.collection) {
                     known.job_count += 1;
                 }
@@ -111,6 +112,7 @@ impl Desk {
     pub(super) fn bury(&mut self, job: JobId, trace_count: i64) -> Result<(), Mishap> {
         expect_rows(1, self.conn.prepare_cached(query::delete_job)?.execute([job.0])?)?;
         expect_rows(1, self.conn.prepare_cached(query::delete_standing)?.execute([job.0])?)?;
+        self.group.jobs_made -= 1;
         if trace_count > 0 {
             expect_rows(1, self.conn.prepare_cached(query::insert_grave)?.execute([job.0])?)?;
             self.graves = true;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
@@ -18,6 +18,10 @@ use crate::survey;
 impl Survey for SqliteStore {
     async fn extent(&self) -> Result<Extent, Trouble> {
         self.readers.call_long("read the extent of the store", survey::extent).await
+    }
+
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
+        self.readers.call_long("count jobs", move |conn| survey::census(conn, faulted_limit)).await
     }
 
     /// Claims are not in the snapshot: who holds one before or after it may be in the middle of something.

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Subject, Tally, Trace, judge};
-use punctual_model::{CollectionState, Counters, Job, JobId, JobState, RecordStatus};
+use punctual_model::{CollectionState, Counters, Job, JobId, JobState, Progress, RecordStatus};
 
-use super::world::{MANY, World, a_collection, a_job, a_record, at};
+use super::world::{MANY, World, a_collection, a_job, a_record, at, refusal};
 use crate::{CollectionEvidence, Store, SurveyAsk, UnclaimedAsk};
 
 /// All pages of a survey, each with what it may have at most.
@@ -78,6 +78,59 @@ pub async fn every_collection_is_told_once_in_pages(store: Arc<dyn Store>) {
     assert_eq!(seen.concat(), "abcde");
     let gone = Subject::Record(JobId(1), 1);
     assert_eq!(world.store.damage(&gone).await.unwrap(), None, "what is not there is not damaged");
+}
+
+pub async fn jobs_are_counted_as_they_come_and_go(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let count = async || world.store.census(MANY).await.unwrap().job_count;
+    assert_eq!(count().await, 0);
+    let (first, second) = (world.collection("a").await, world.collection("b").await);
+    for name in ["i", "j", "k"] {
+        world.job(&first, name, at(0)).await;
+        world.job(&second, name, at(0)).await;
+    }
+    assert_eq!(count().await, 6);
+    let job = world.read(&first.key.job("i")).await;
+    world.put_job(job.clone(), &first).await.unwrap();
+    refusal(world.put_job(job, &first).await);
+    assert_eq!(count().await, 6, "an edit makes no job, and neither does a write that is refused");
+    world.store.delete_job(&first.key.job("i")).await.unwrap();
+    world.store.delete_job(&first.key.job("nowhere")).await.unwrap();
+    assert_eq!(count().await, 5);
+    world.store.delete_collection(&second.key).await.unwrap();
+    assert_eq!(count().await, 2);
+    let mut ended = world.read(&first.key.job("j")).await;
+    ended.state = JobState::Completed;
+    ended.progress = Progress { ended_at: Some(at(0)), ..Progress::default() };
+    world.put_job(ended, &first).await.unwrap();
+    world.store.purge(at(9), MANY).await.unwrap();
+    assert_eq!(count().await, 1);
+    world.store.delete_group(&first.key.group).await.unwrap();
+    assert_eq!(count().await, 0);
+}
+
+pub async fn faulted_jobs_are_told_latest_first(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    world.job(&collection, "well", at(0)).await;
+    for (name, ended, state) in [
+        ("a", 3, JobState::Faulted),
+        ("b", 1, JobState::Faulted),
+        ("done", 9, JobState::Completed),
+        ("c", 7, JobState::Faulted),
+    ] {
+        let mut job = a_job(collection.key.job(name), None);
+        (job.state, job.progress.ended_at) = (state, Some(at(ended)));
+        world.put_job(job, &collection).await.unwrap();
+    }
+    let census = world.store.census(2).await.unwrap();
+    assert_eq!((census.job_count, census.faulted_count), (5, 3));
+    let told: Vec<_> = census.faulted.iter().map(|one| (one.key.name.as_str(), one.ended_at)).collect();
+    assert_eq!(told, [("c", at(7)), ("a", at(3))]);
+    assert_eq!(census.faulted[0].job, world.read(&collection.key.job("c")).await.id);
+    world.store.delete_job(&collection.key.job("c")).await.unwrap();
+    let census = world.store.census(0).await.unwrap();
+    assert_eq!((census.faulted_count, census.faulted), (2, vec![]));
 }
 
 pub async fn every_job_is_told_once_in_pages(store: Arc<dyn Store>) {

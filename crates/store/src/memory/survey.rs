@@ -1,21 +1,38 @@
 //! The facts in memory.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use async_trait::async_trait;
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Standing, Subject, Tally, Trace};
-use punctual_model::{Job, JobId, Record};
+use punctual_model::inspect::{
+    Census, Due, Evidence, FaultedJob, HistoryEvidence, Standing, Subject, Tally, Trace,
+};
+use punctual_model::{Job, JobId, JobState, Record};
 
 use super::{MemoryStore, State};
 use crate::{
-    CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
-    UnclaimedAsk, target_of,
+    CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble,
+    Unclaimed, UnclaimedAsk, target_of,
 };
 
 #[async_trait]
 impl Survey for MemoryStore {
     async fn extent(&self) -> Result<Extent, Trouble> {
         Ok(Extent { schema_version: 0, last_job: JobId(self.state().last_job) })
+    }
+
+    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
+        let state = self.state();
+        let faulted = state.jobs.values().filter(|job| job.state == JobState::Faulted);
+        let ended = |job: &Job| {
+            let (key, ended_at) = (job.key.clone(), job.progress.ended_at?);
+            Some(FaultedJob { job: job.id, key, ended_at })
+        };
+        let mut faulted: Vec<FaultedJob> = faulted.filter_map(ended).collect();
+        let faulted_count = faulted.len().min(FAULTED_COUNT_MAX) as u64;
+        faulted.sort_by_key(|one| Reverse((one.ended_at, one.job)));
+        faulted.truncate(faulted_limit);
+        Ok(Census { job_count: state.jobs.len() as u64, faulted_count, faulted })
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
@@ -69,7 +86,7 @@ impl Survey for MemoryStore {
             })
             .filter(|(cursor, _)| after.is_none_or(|after| place(cursor) < place(&after)))
             .collect();
-        found.sort_by_key(|(cursor, _)| std::cmp::Reverse(place(cursor)));
+        found.sort_by_key(|(cursor, _)| Reverse(place(cursor)));
         found.truncate(limit);
         Ok(found)
     }
