@@ -31,8 +31,13 @@ const BODY: &[u8] = br#"{
 fn bench(criterion: &mut Criterion) {
     let now: Timestamp = "2026-11-15T12:00:00Z".parse().expect("it is a time");
     let key = CollectionKey::new("623d50f1-4fa8-4e46-a967-a9214aed43ab", "group", "collection").job("job");
-    let context =
-        JobContext { version: ApiVersion::V2016_03, sku: Sku::Standard, limits: Limits::default(), now };
+    let context = JobContext {
+        version: ApiVersion::V2016_03,
+        sku: Sku::Standard,
+        limits: Limits::default(),
+        now,
+        put_at: now,
+    };
     let spec = job::read_put(BODY, &key, None, &context).expect("it is a job");
     let stored = Job {
         id: JobId(1),

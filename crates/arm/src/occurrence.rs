@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use punctual_model::SkipReason;
-use punctual_model::ledger::{Outcome, Row};
+use punctual_model::ledger::{Outcome, Page, Row};
 use punctual_recurrence::parse_instant;
 
 use crate::reader::shown;
@@ -16,6 +16,16 @@ use crate::{ApiError, Dialect, Query, page, time};
 
 /// How many occurrences are listed at a time without `$top`.
 pub const OCCURRENCES_LIMIT: usize = 500;
+
+/// Renders a page; `next_link` leads to the next one.
+pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) -> Json<'_> {
+    let rows = shown.rows.iter().map(|row| answer(row, dialect)).collect();
+    let mut list = page::members(rows, next_link);
+    if let Some(reason) = &shown.never_matches {
+        list.insert("neverMatches", reason.as_str().into());
+    }
+    list.into()
+}
 
 /// Renders an occurrence.
 pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {

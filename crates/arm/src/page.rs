@@ -125,10 +125,15 @@ impl CollectionsPage {
 
 /// A list as it is answered; `nextLink` is there even if there is none.
 pub fn answer(values: Vec<Json<'_>>, next_link: Option<String>) -> Json<'_> {
+    members(values, next_link).into()
+}
+
+/// The members of such a list.
+pub(crate) fn members(values: Vec<Json<'_>>, next_link: Option<String>) -> Members<'_> {
     let mut members = Members::new();
     members.insert("value", values.into());
     members.insert("nextLink", next_link.map_or(Json::Null, Json::from));
-    members.into()
+    members
 }
 
 /// The same of the common type of JSON libraries.

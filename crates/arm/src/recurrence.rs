@@ -1,6 +1,6 @@
 //! Recurrences: from JSON to a rule and back.
 
-use punctual_recurrence::{Frequency, MonthlyOccurrence, Problem, Rule, Schedule, Weekday};
+use punctual_recurrence::{Frequency, MonthlyOccurrence, Problem, Rule, Schedule, Start, Weekday};
 use serde_json::Value;
 
 use crate::json::{Json, Members};
@@ -50,6 +50,14 @@ pub(crate) fn read(
     };
     problems.add_below(path, found);
     frequency.map(|_| rule)
+}
+
+/// Notes a schedule that can never match. A rule that is wrong otherwise has its problems already.
+pub(crate) fn check_matches(rule: &Rule, start: Start, path: Path<'_>, problems: &mut Problems) {
+    let timetable = rule.check().ok().map(|checked| checked.timetable(start));
+    if let Some(reason) = timetable.and_then(|timetable| timetable.never_matches()) {
+        problems.add_below(path, vec![Problem::new("schedule", format!("can never match: {reason}"))]);
+    }
 }
 
 fn read_frequency(recurrence: &Object<'_>, problems: &mut Problems) -> Option<Frequency> {

@@ -23,6 +23,9 @@ use crate::options::{Output, PreviewOptions};
 /// A job is at most 16 KiB; whatever is larger than this is something else.
 const JOB_BYTES_MAX: u64 = 1 << 20;
 
+/// The largest number of occurrences that may be asked for.
+const COUNT_MAX: u64 = 100_000;
+
 pub(crate) fn preview(options: &PreviewOptions) -> anyhow::Result<Exit> {
     let input = open(options.file.as_deref())?;
     let mut output = io::stdout().lock();
@@ -34,13 +37,22 @@ pub(crate) fn preview(options: &PreviewOptions) -> anyhow::Result<Exit> {
     let job = read_one(input)?;
     let timetable = timetable(&job, job.now.unwrap_or(now)).map_err(|problems| wrong(&problems))?;
     let shown_in = options.zone.as_deref().or(job.rule.as_ref().and_then(|rule| rule.time_zone.as_deref()));
-    let count = job.count.unwrap_or(options.count);
+    let count = count(&job, options).map_err(|problem| wrong(&[problem]))?;
     let runs = Runs::of(&timetable, &job, job.now.unwrap_or(now), count, shown_in)?;
     match options.output {
         Output::Table => table::print(&runs, &mut output)?,
         Output::Json => writeln!(output, "{}", runs.to_json())?,
     }
     Ok(Exit::Fine)
+}
+
+/// How many occurrences are to be shown: as many as the document says, or the options.
+fn count(job: &Preview, options: &PreviewOptions) -> Result<u64, Problem> {
+    let count = job.count.unwrap_or(options.count);
+    if count > COUNT_MAX {
+        return Err(Problem::new("count", format!("must be at most {COUNT_MAX}, not {count}")));
+    }
+    Ok(count)
 }
 
 /// When a job that is put at `now` runs, or everything that is wrong with it.

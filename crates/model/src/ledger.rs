@@ -72,6 +72,8 @@ pub struct Page {
     /// All occurrences up to and including this instant are shown, and the rest of the window lies behind it;
     /// none if this is the last page.
     pub shown_until: Option<Timestamp>,
+    /// Why the job's schedule never matches, if it never does.
+    pub never_matches: Option<String>,
 }
 
 impl Ledger<'_> {
@@ -89,7 +91,8 @@ impl Ledger<'_> {
         let more = rows.len() > limit;
         let rows: Vec<Row> = rows.into_values().take(limit).collect();
         let last = if more { rows.last().map(|row| row.due_at) } else { Some(window.until) };
-        Page { shown_until: last.filter(|&last| last < to), rows }
+        let never_matches = timetable.and_then(|timetable| timetable.never_matches());
+        Page { shown_until: last.filter(|&last| last < to), rows, never_matches }
     }
 
     /// The last instant up to which everything is known. Where the records were cut, the last occurrence may

@@ -52,6 +52,20 @@ impl Rule {
             time_zone: None,
         }
     }
+
+    /// Whether two rules say the same in the same words, but for an interval of 1, which may be left out.
+    ///
+    /// ```
+    /// use punctual_recurrence::{Frequency, Rule};
+    ///
+    /// let daily = Rule::every(1, Frequency::Day);
+    /// assert!(daily.is_the_same_as(&Rule { interval: None, ..daily.clone() }));
+    /// assert!(!daily.is_the_same_as(&Rule::every(2, Frequency::Day)));
+    /// ```
+    pub fn is_the_same_as(&self, other: &Self) -> bool {
+        let spelt_out = |rule: &Self| Self { interval: Some(rule.interval.unwrap_or(1)), ..rule.clone() };
+        spelt_out(self) == spelt_out(other)
+    }
 }
 
 /// The unit of a recurrence.

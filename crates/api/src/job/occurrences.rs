@@ -49,7 +49,5 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
     let shown = ledger.page(from, to, asked.limit);
     let until = shown.shown_until.filter(|_| !asked.topped);
     let next = until.map(|until| call.next_link(state, "$skiptoken", &OccurrencesPage::token(until)));
-    let dialect = call.dialect(true);
-    let values = shown.rows.iter().map(|row| occurrence::answer(row, dialect)).collect();
-    Answer::ok(&page::answer(values, next))
+    Answer::ok(&occurrence::answer_page(&shown, next, call.dialect(true)))
 }

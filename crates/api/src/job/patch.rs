@@ -26,7 +26,8 @@ pub(crate) async fn patch(
             return Err(ApiError::job_is_final(key, existing.state).into());
         }
         let (limits, now) = (&state.settings.limits, state.now());
-        let context = JobContext { version, sku: collection.sku, limits: *limits, now };
+        let context =
+            JobContext { version, sku: collection.sku, limits: *limits, now, put_at: existing.put_at };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.spec.clone());
         let spec = reading::read(&body, move || job::read_patch(&bytes, &name, &old, &context)).await?;
         quota::check_job(&spec, &collection, limits, now)?;

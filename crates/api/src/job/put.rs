@@ -27,7 +27,7 @@ pub(crate) async fn put(
             return Err(ApiError::job_is_final(key, job.state).into());
         }
         let (limits, now) = (&state.settings.limits, state.now());
-        let context = JobContext { version, sku: collection.sku, limits: *limits, now };
+        let context = JobContext { version, sku: collection.sku, limits: *limits, now, put_at: now };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.as_ref().map(|job| job.spec.clone()));
         let spec =
             reading::read(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context)).await?;

@@ -79,3 +79,18 @@ async fn a_missing_job_can_not_be_patched() {
     let world = World::new().await;
     world.patch("Jc/jobs/no", json!({"properties": {}})).await.refused(404, "NotFound");
 }
+
+/// The interval is answered though it was left out; that makes it no change of the schedule.
+#[tokio::test]
+async fn a_patch_of_the_action_leaves_the_agenda_alone_where_the_interval_was_left_out() {
+    let world = World::new().await;
+    world.put_job("one", json!({"recurrence": {"frequency": "Hour"}})).await.is(201);
+    let list = async || {
+        let list = world.get("Jc/jobs/one/occurrences?$top=2&api-version=2026-11-01").await.is(200);
+        list.body["value"].clone()
+    };
+    let before = list().await;
+    assert_eq!(before[0]["outcome"], "pending");
+    world.patch("Jc/jobs/one", json!({"properties": {"action": http(json!({"body": "b"}))}})).await.is(200);
+    assert_eq!(list().await, before, "what is due was not passed over");
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, job};
 
 async fn put(recurrence: Value) -> crate::world::Answer {
     let world = World::new().await;
@@ -74,4 +74,77 @@ async fn both_spellings_of_occurrence_are_read() {
         let shown = &made.properties()["recurrence"]["schedule"]["monthlyOccurrences"];
         assert_eq!(shown, &json!([{"day": "friday", "occurrence": -1}]));
     }
+}
+
+const FEBRUARY_30: &str = "none of the chosen days exists in February";
+
+fn february_30() -> Value {
+    let schedule = json!({"months": [2], "monthDays": [30]});
+    json!({"startTime": "2026-11-20T00:00:00Z", "recurrence": {"frequency": "Month", "schedule": schedule}})
+}
+
+#[tokio::test]
+async fn a_schedule_that_can_never_match_is_refused_under_the_own_version_only() {
+    let world = World::new().await;
+    let own = "Jc/jobs/one?api-version=2026-11-01";
+    let message = world.put(own, job(february_30())).await.refused(400, "BadRequest");
+    let problem = format!("properties.recurrence.schedule: can never match: {FEBRUARY_30}");
+    assert!(message.contains(&problem), "{message}");
+    let made = world.put_job("one", february_30()).await.is(201);
+    assert_eq!(made.properties()["state"], "completed", "it has no occurrence");
+}
+
+#[tokio::test]
+async fn every_way_to_never_match_is_refused_and_seldom_is_not_never() {
+    let world = World::new().await;
+    let check = async |recurrence: Value, matches: bool| {
+        let properties = json!({"startTime": "2027-01-15T12:00:00Z", "recurrence": recurrence});
+        let answer = world.put("Jc/jobs/one?api-version=2026-11-01", job(properties)).await;
+        assert_eq!(answer.status != 400, matches, "{recurrence}: {}", answer.text);
+    };
+    check(json!({"frequency": "Month", "interval": 12, "schedule": {"months": [2]}}), false).await;
+    check(
+        json!({"frequency": "Year", "interval": 1000, "schedule": {"months": [2], "monthDays": [29]}}),
+        false,
+    )
+    .await;
+    check(json!({"frequency": "Minute", "interval": 60, "schedule": {"minutes": [30]}}), false).await;
+    let odd = json!({"frequency": "Hour", "interval": 2, "schedule": {"hours": [1, 13]}, "timeZone": "Europe/Berlin"});
+    check(odd, true).await;
+    let odd = json!({"frequency": "Hour", "interval": 2, "schedule": {"hours": [0, 12]}, "timeZone": "Asia/Kolkata"});
+    check(odd, false).await;
+    let leap_day = json!({"frequency": "Year", "schedule": {"months": [2], "monthDays": [29]}});
+    check(leap_day, true).await;
+    // An end before the first match completes the job: that is no mistake of the schedule.
+    let ended =
+        json!({"frequency": "Year", "endTime": "2027-02-01", "schedule": {"months": [2], "monthDays": [29]}});
+    world.delete("Jc/jobs/one").await.is(200);
+    check(ended, true).await;
+}
+
+#[tokio::test]
+async fn the_ledger_says_why_a_schedule_never_matches() {
+    let world = World::new().await;
+    world.put_job("one", february_30()).await.is(201);
+    let list = world.get("Jc/jobs/one/occurrences?api-version=2026-11-01").await.is(200);
+    assert_eq!(list.body, json!({"value": [], "nextLink": null, "neverMatches": FEBRUARY_30}));
+    world.put_job("two", json!({"recurrence": {"frequency": "Day"}})).await.is(201);
+    let list = world.get("Jc/jobs/two/occurrences?api-version=2026-11-01").await.is(200);
+    assert_eq!(list.body.get("neverMatches"), None);
+}
+
+/// It runs at once, and never again.
+#[tokio::test]
+async fn a_patch_that_leaves_a_schedule_alone_does_not_judge_it() {
+    let world = World::new().await;
+    let schedule = json!({"months": [2], "monthDays": [30]});
+    let recurrence = json!({"frequency": "Month", "schedule": schedule});
+    world.put_job("one", json!({"recurrence": recurrence, "state": "Disabled"})).await.is(201);
+    let own = "Jc/jobs/one?api-version=2026-11-01";
+    let body = json!({"properties": {"action": {"request": {"method": "PUT"}}}});
+    world.patch(own, body).await.is(200);
+    let body = json!({"properties": {"recurrence": {"schedule": {"monthDays": [31]}}}});
+    world.patch(own, body).await.refused(400, "BadRequest");
+    let body = json!({"properties": {"recurrence": {"schedule": {"monthDays": [29]}}}});
+    world.patch(own, body).await.is(200);
 }

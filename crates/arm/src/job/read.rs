@@ -26,6 +26,8 @@ pub struct JobContext {
     pub limits: Limits,
     /// The time of the request.
     pub now: Timestamp,
+    /// When the job counts as put: now, or under a PATCH the time of the last PUT.
+    pub put_at: Timestamp,
 }
 
 /// Reads the body of a PUT. `existing` is the job that it replaces: what an older api-version can't
@@ -40,7 +42,7 @@ pub fn read_put(
     let unknown = Unknown::of(&document, shape::JOB, context.version);
     let opened = existing.map(|spec| &spec.action);
     let with_time_zone = context.version.has_additions();
-    let kept = Kept { secrets: None, opened, with_time_zone };
+    let kept = Kept { secrets: None, opened, with_time_zone, timing: None };
     let mut spec = read(&document, key, kept, &unknown, context)?;
     if !with_time_zone && let Some(rule) = &mut spec.recurrence {
         rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
@@ -79,7 +81,7 @@ pub fn read_patch(
     let mut document = Json::from(document);
     merge(&mut document, patch);
     let secrets = Some(&existing.action);
-    let kept = Kept { secrets, opened: secrets, with_time_zone: true };
+    let kept = Kept { secrets, opened: secrets, with_time_zone: true, timing: Some(existing) };
     let spec = read(&document, key, kept, &unknown, context)?;
     check_size(&spec)?;
     Ok(spec)
@@ -112,6 +114,8 @@ struct Kept<'a> {
     opened: Option<&'a Action>,
     /// Whether `timeZone` is a known name.
     with_time_zone: bool,
+    /// The definition whose start and recurrence are not judged anew where they stay as they are.
+    timing: Option<&'a JobSpec>,
 }
 
 fn read(
@@ -165,6 +169,17 @@ fn read_properties(
     let recurrence: Option<Rule> = properties.get("recurrence").and_then(|value| {
         recurrence::read(value, properties.at("recurrence"), kept.with_time_zone, problems)
     });
+    // An interval that was left out is answered as 1, and comes back so: that is no change.
+    let kept_rule = kept.timing.and_then(|kept| kept.recurrence.as_ref());
+    let recurrence = match (kept_rule, recurrence) {
+        (Some(kept), Some(new)) if new.is_the_same_as(kept) => Some(kept.clone()),
+        (_, recurrence) => recurrence,
+    };
+    let changed = kept.timing.is_none_or(|kept| kept.start_at != start_at || kept.recurrence != recurrence);
+    if let Some(rule) = recurrence.as_ref().filter(|_| changed && context.version.has_additions()) {
+        let start = Start { start_at, put_at: context.put_at };
+        recurrence::check_matches(rule, start, properties.at("recurrence"), problems);
+    }
     let enabled = read_state(properties, problems);
     Some(JobSpec { start_at, action: action?, recurrence, enabled })
 }

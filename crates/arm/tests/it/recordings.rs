@@ -77,7 +77,7 @@ impl World {
             [_, subscription, _, group, _, _, _, collection, _, name] => {
                 let key = CollectionKey::new(subscription, group, collection).job(name);
                 let sku = self.collections[&key.collection].sku;
-                let context = JobContext { version, sku, limits: Limits::default(), now };
+                let context = JobContext { version, sku, limits: Limits::default(), now, put_at: now };
                 let old = self.jobs.get(&key).map(|job| &*job.spec);
                 let spec = match (method, old) {
                     ("PATCH", Some(old)) => job::read_patch(body.as_bytes(), &key, old, &context),

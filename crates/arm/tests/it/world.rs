@@ -20,7 +20,7 @@ pub(crate) fn job_key() -> JobKey {
 }
 
 pub(crate) fn context(version: ApiVersion) -> JobContext {
-    JobContext { version, sku: Sku::Standard, limits: Limits::default(), now: now() }
+    JobContext { version, sku: Sku::Standard, limits: Limits::default(), now: now(), put_at: now() }
 }
 
 pub(crate) fn collection_context(version: ApiVersion, locations: &Locations) -> CollectionContext<'_> {

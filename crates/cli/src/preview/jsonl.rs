@@ -7,15 +7,12 @@ use punctual_arm::{Problem, read_preview, time};
 use punctual_recurrence::Timetable;
 use serde_json::json;
 
-use super::{Input, timetable};
+use super::{Input, count, timetable};
 use crate::clock::real_now;
 use crate::options::PreviewOptions;
 
 /// A longer line is no job; it is answered with an error and passed over, not kept.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-
-/// The largest number of occurrences that one line may ask for.
-const COUNT_MAX: u64 = 100_000;
 
 pub(super) fn answer(
     mut input: Input,
@@ -58,10 +55,7 @@ fn read_line(line: &[u8], options: &PreviewOptions) -> Result<(Timetable, u64), 
     let value = serde_json::from_slice(line)
         .map_err(|error| vec![Problem::new("", format!("the line is no JSON: {error}"))])?;
     let job = read_preview(&value)?;
-    let count = job.count.unwrap_or(options.count);
-    if count > COUNT_MAX {
-        return Err(vec![Problem::new("count", format!("must be at most {COUNT_MAX}, not {count}"))]);
-    }
+    let count = count(&job, options).map_err(|problem| vec![problem])?;
     let now = job.now.or(options.now).unwrap_or_else(real_now);
     let below = if value.get("properties").is_some() { "properties" } else { "" };
     let timetable = timetable(&job, now)

@@ -15,6 +15,8 @@ pub(super) struct Runs {
     pub(super) now: Timestamp,
     pub(super) runs: Vec<Run>,
     pub(super) end: End,
+    /// Why the schedule can never match, if it can't.
+    pub(super) never_matches: Option<String>,
 }
 
 /// One run.
@@ -65,7 +67,8 @@ impl Runs {
             Run { at, notes: notes(timetable, at, before, &job_zone) }
         });
         let runs = runs.collect();
-        Ok(Self { description: timetable.describe(), zone, now, runs, end })
+        let never_matches = timetable.never_matches();
+        Ok(Self { description: timetable.describe(), zone, now, runs, end, never_matches })
     }
 
     pub(super) fn local(&self, at: Timestamp) -> Zoned {
@@ -89,12 +92,16 @@ impl Runs {
             End::Once => "once".into(),
             End::Never => "never".into(),
         };
-        json!({
+        let mut shown = json!({
             "description": self.description,
             "now": time::instant(self.now),
             "occurrences": runs.collect::<Vec<_>>(),
             "end": end,
-        })
+        });
+        if let Some(reason) = &self.never_matches {
+            shown["neverMatches"] = reason.as_str().into();
+        }
+        shown
     }
 }
 

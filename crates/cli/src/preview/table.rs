@@ -37,6 +37,10 @@ pub(super) fn print(runs: &Runs, output: &mut dyn Write) -> io::Result<()> {
             table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
         )?;
     }
+    if let Some(reason) = &runs.never_matches {
+        let begin = if runs.runs.is_empty() { "It never runs" } else { "and never again" };
+        return writeln!(output, "{begin}: no instant up to the year 9999 fits the schedule ({reason})");
+    }
     match runs.end {
         End::Cut => writeln!(output, "and so on"),
         End::Count(1) => writeln!(output, "then it has run once and ends"),

@@ -75,7 +75,27 @@ fn a_rule_that_never_matches_is_said_to() {
     let job = r#"{"startTime": "2026-01-01", "recurrence":
         {"frequency": "month", "schedule": {"months": [2], "monthDays": [31]}}}"#;
     let shown = stdout(&["preview", "--now", "2026-01-01"], job);
-    assert!(shown.ends_with("It never runs: no instant up to the year 9999 fits the schedule\n"), "{shown}");
+    let reason =
+        "no instant up to the year 9999 fits the schedule (none of the chosen days exists in February)";
+    assert!(shown.ends_with(&format!("It never runs: {reason}\n")), "{shown}");
+    let at_once = job.replace(r#""startTime": "2026-01-01", "#, "");
+    let shown = stdout(&["preview", "--now", "2026-01-01"], &at_once);
+    assert!(shown.ends_with(&format!("and never again: {reason}\n")), "{shown}");
+    let shown = stdout(&["preview", "--now", "2026-01-01", "--output", "json"], job);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["neverMatches"], "none of the chosen days exists in February");
+    let ended = job.replace(r#""month","#, r#""month", "endTime": "2026-06-01","#);
+    let shown = stdout(&["preview", "--now", "2026-01-01"], &ended);
+    assert!(shown.ends_with(&format!("It never runs: {reason}\n")), "{shown}");
+}
+
+#[test]
+fn a_document_can_ask_for_100000_runs_at_most() {
+    let job = json!({"count": 100_001, "properties": {"recurrence": {"frequency": "Minute"}}});
+    let refused = run(&["preview"], &job.to_string());
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("count: must be at most 100000, not 100001"), "{message}");
 }
 
 #[test]
