@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, Wait};
+use punctual_model::{Clock, TICK, Wait};
 
 /// The time now, of the machine, in the ticks of 100 ns that all our times have.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
@@ -14,7 +14,8 @@ pub(crate) fn real_now() -> Timestamp {
 }
 
 fn whole_ticks(at: Timestamp) -> Timestamp {
-    Timestamp::from_nanosecond(at.as_nanosecond() / 100 * 100).unwrap_or(at)
+    let tick = TICK.as_nanos();
+    Timestamp::from_nanosecond(at.as_nanosecond() / tick * tick).unwrap_or(at)
 }
 
 /// The machine's clock.

@@ -3,11 +3,20 @@
 use std::fmt;
 
 use jiff::fmt::temporal::DateTimeParser;
-use jiff::{SignedDuration, Timestamp, civil, tz};
+use jiff::{SignedDuration, Timestamp, tz};
 
-/// Times have ticks of 100 ns, as the clients do.
+/// The resolution of time, as the clients have it: 100 ns. Two instants that differ are at least this far apart.
+///
+/// ```
+/// use punctual_recurrence::{TICK, parse_instant};
+///
+/// let noon = parse_instant("2026-11-15T12:00:00Z").unwrap();
+/// assert_eq!(parse_instant("2026-11-15T12:00:00.0000001Z"), Ok(noon + TICK));
+/// ```
+pub const TICK: SignedDuration = SignedDuration::from_nanos(100);
+
+/// The digits of a second's fraction, in ticks.
 const TICK_DIGITS: usize = 7;
-const TICK_NANOSECONDS: i64 = 100;
 
 /// A text that is not what it should be; says what would be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +59,7 @@ pub fn parse_instant(text: &str) -> Result<Timestamp, Malformed> {
     }
     let wall = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let offset = pieces.to_numeric_offset().unwrap_or(tz::Offset::UTC);
-    let more = SignedDuration::from_nanos(ticks * TICK_NANOSECONDS)
+    let more = SignedDuration::from_nanos(ticks * i64::from(TICK.subsec_nanos()))
         + if day_later { SignedDuration::from_hours(24) } else { SignedDuration::ZERO };
     match offset.to_timestamp(wall).ok().and_then(|at| at.checked_add(more).ok()) {
         Some(at) => Ok(at),
@@ -94,14 +103,4 @@ fn take_hour_24(text: &str, ticks: i64) -> (String, bool) {
         }
         Some(_) | None => (text.to_owned(), false),
     }
-}
-
-/// A date alone, such as an end time of the documentation; kept apart for whoever must tell.
-///
-/// ```
-/// assert!(punctual_recurrence::is_date_only(" 2012-11-04 "));
-/// assert!(!punctual_recurrence::is_date_only("2012-11-04T00:00Z"));
-/// ```
-pub fn is_date_only(text: &str) -> bool {
-    text.trim().parse::<civil::Date>().is_ok() && text.trim().len() <= 10
 }

@@ -33,7 +33,7 @@ mod timetable;
 mod zone;
 
 pub use check::CheckedRule;
-pub use instant::{Malformed, is_date_only, parse_instant};
+pub use instant::{Malformed, TICK, parse_instant};
 pub use problem::Problem;
 pub use rule::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, UnknownName, Weekday};
 pub use span::parse_span;

@@ -22,8 +22,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
-use punctual_model::{Clock, Wait, decide};
+use punctual_model::{Clock, TICK, Wait, decide};
 use punctual_store::Fence;
 
 use self::begin::Beginning;
@@ -37,9 +36,6 @@ use crate::{Event, Loss, Observer, Settings};
 
 pub(crate) use self::claim::{ClaimerStep, Rest};
 pub(crate) use self::record::{Open, RecorderStep};
-
-/// The clock stops this long before an occurrence, where that is not due yet.
-const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 /// How long to wait when the store is in trouble.
 const TROUBLE_PAUSE: Duration = Duration::from_millis(200);

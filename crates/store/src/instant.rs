@@ -2,18 +2,17 @@
 //! that holds every year of the calendar. Finer parts are rounded down.
 
 use jiff::Timestamp;
-
-const NANOSECONDS_A_TICK: i128 = 100;
+use punctual_recurrence::TICK;
 
 /// An instant as ticks, rounded down.
 pub fn to_ticks(at: Timestamp) -> i64 {
-    let ticks = at.as_nanosecond().div_euclid(NANOSECONDS_A_TICK);
+    let ticks = at.as_nanosecond().div_euclid(TICK.as_nanos());
     i64::try_from(ticks).expect("jiff's years -9999 to 9999 fit into 64 bits of ticks")
 }
 
 /// The instant of a number of ticks; none if it is outside of the calendar.
 pub fn from_ticks(ticks: i64) -> Option<Timestamp> {
-    Timestamp::from_nanosecond(i128::from(ticks) * NANOSECONDS_A_TICK).ok()
+    Timestamp::from_nanosecond(i128::from(ticks) * TICK.as_nanos()).ok()
 }
 
 #[cfg(test)]

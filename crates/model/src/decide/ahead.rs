@@ -3,9 +3,8 @@
 //! them: what has an attempt record is not fired again.
 
 use jiff::Timestamp;
-use punctual_recurrence::{Due, Timetable};
+use punctual_recurrence::{Due, TICK, Timetable};
 
-use super::next::TICK;
 use crate::{Job, Progress, Stretch};
 
 /// How many stretches a job keeps: 16 KB of its row. Only a job that skipped something between nearly all of

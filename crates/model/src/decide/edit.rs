@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use punctual_recurrence::TICK;
 
 use super::ahead;
-use super::next::{TICK, due_unstarted, end, next_occurrence, run_entry, timetable};
+use super::next::{due_unstarted, end, next_occurrence, run_entry, timetable};
 use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress, Skip};
 
 /// Where and when a job is placed.

@@ -1,13 +1,10 @@
 //! What comes next for a job.
 
-use jiff::{SignedDuration, Timestamp};
-use punctual_recurrence::{Due, Timetable};
+use jiff::Timestamp;
+use punctual_recurrence::{Due, TICK, Timetable};
 
 use super::ahead;
 use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
-
-/// The resolution of time, so that "later than" can be said.
-pub(super) const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
 /// The timetable of a stored job. Stored rules were checked when they were written.
 pub(super) fn timetable(job: &Job) -> Timetable {

@@ -1,3 +1,5 @@
+//! What the watch says of clocks that are set.
+
 use super::*;
 
 const HOLD: Duration = Duration::from_secs(10);

@@ -11,7 +11,7 @@ use crate::generated::{Job, config, extreme_jobs, jobs, near, step, written_rule
 use crate::oracle::due_between;
 use crate::timetable;
 
-const TICK: SignedDuration = SignedDuration::from_nanos(1);
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// How many occurrences of a job are looked at.
 const SOME: usize = 12;
@@ -50,9 +50,9 @@ proptest! {
         let timetable = timetable(&job.rule, job.start);
         for pair in following(&job).windows(2) {
             let distance = pair[0].duration_until(pair[1]);
-            let between_at = near(pair[0], distance.mul_f64(part)).min(near(pair[1], -TICK));
+            let between_at = near(pair[0], distance.mul_f64(part)).min(near(pair[1], -NANOSECOND));
             prop_assert_eq!(timetable.next_after(between_at), Some(pair[1]), "after {}", between_at);
-            prop_assert_eq!(timetable.next_after(near(pair[1], -TICK)), Some(pair[1]));
+            prop_assert_eq!(timetable.next_after(near(pair[1], -NANOSECOND)), Some(pair[1]));
         }
     }
 
@@ -61,9 +61,9 @@ proptest! {
         let timetable = timetable(&job.rule, job.start);
         for at in following(&job) {
             prop_assert!(timetable.contains(at), "{at}");
-            let beside = [TICK, -TICK, SignedDuration::from_secs(distance), SignedDuration::from_mins(distance)];
+            let beside = [NANOSECOND, -NANOSECOND, SignedDuration::from_secs(distance), SignedDuration::from_mins(distance)];
             for at in beside.map(|distance| near(at, distance)) {
-                let yielded = timetable.next_after(near(at, -TICK)) == Some(at);
+                let yielded = timetable.next_after(near(at, -NANOSECOND)) == Some(at);
                 prop_assert_eq!(timetable.contains(at), yielded, "{}", at);
             }
         }
@@ -74,7 +74,7 @@ proptest! {
         let timetable = timetable(&job.rule, job.start);
         prop_assert_eq!(timetable.first(), timetable.next_after(Timestamp::MIN));
         if let Some(first) = timetable.first() {
-            prop_assert_eq!(timetable.next_after(near(first, -TICK)), Some(first));
+            prop_assert_eq!(timetable.next_after(near(first, -NANOSECOND)), Some(first));
         }
     }
 
@@ -90,7 +90,7 @@ proptest! {
         let start = Start { start_at: None, ..job.start };
         let rule = Rule { end_at: None, ..job.rule };
         prop_assert_eq!(timetable(&rule, start).first(), Some(start.put_at));
-        let ended = Rule { end_at: Some(near(start.put_at, -TICK)), ..rule };
+        let ended = Rule { end_at: Some(near(start.put_at, -NANOSECOND)), ..rule };
         prop_assert_eq!(timetable(&ended, start).first(), None);
     }
 
@@ -98,11 +98,11 @@ proptest! {
     fn an_occurrence_at_the_end_is_due_and_none_after_it(job in jobs()) {
         for end_at in following(&job) {
             let ended = |end_at| timetable(&Rule { end_at: Some(end_at), ..job.rule.clone() }, job.start);
-            prop_assert_eq!(ended(end_at).next_after(near(end_at, -TICK)), Some(end_at));
+            prop_assert_eq!(ended(end_at).next_after(near(end_at, -NANOSECOND)), Some(end_at));
             prop_assert!(ended(end_at).contains(end_at));
             prop_assert_eq!(ended(end_at).next_after(end_at), None);
-            prop_assert_eq!(ended(near(end_at, -TICK)).next_after(near(end_at, -TICK)), None);
-            prop_assert!(!ended(near(end_at, -TICK)).contains(end_at));
+            prop_assert_eq!(ended(near(end_at, -NANOSECOND)).next_after(near(end_at, -NANOSECOND)), None);
+            prop_assert!(!ended(near(end_at, -NANOSECOND)).contains(end_at));
         }
     }
 
@@ -160,11 +160,11 @@ proptest! {
 
 /// Both over the same window: up to some occurrence of the engine's, or as far as the oracle can look.
 fn compare(job: &Job) -> Result<(), TestCaseError> {
-    let from_at = job.asked_at.max(near(job.start.put_at.max(job.start.anchor_at()), -TICK));
+    let from_at = job.asked_at.max(near(job.start.put_at.max(job.start.anchor_at()), -NANOSECOND));
     let horizon_at = near(from_at, horizon(&job.rule));
     let said: Vec<Timestamp> = following(job).into_iter().take_while(|at| *at <= horizon_at).collect();
     let until_at = if said.len() == SOME { said[SOME - 1] } else { horizon_at };
-    let due = due_between(&job.rule, job.start, near(from_at, TICK), until_at);
+    let due = due_between(&job.rule, job.start, near(from_at, NANOSECOND), until_at);
     let due: Vec<Timestamp> = due.into_iter().filter(|at| *at > job.asked_at).collect();
     prop_assert_eq!(said, due, "engine, oracle; until {}", until_at);
     Ok(())

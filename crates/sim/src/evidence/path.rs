@@ -3,19 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use punctual_model::{
     Cause, Collection, CollectionState, Entry, JobId, Outcome, OutcomeKind, Record, RecordStatus, Skip,
     SkipReason,
 };
+use punctual_recurrence::TICK;
 use punctual_store::{Fence, Settled};
 
 use super::course::{Course, Step, Try};
 use super::{Ask, Evidence, JobEvidence, Noted, Sight, What};
 use crate::ledger::{Account, Claimed, Intent, Ledger, Settling, Shooting, Shown, Sights};
 
-/// The resolution of time.
-const TICK: SignedDuration = SignedDuration::from_nanos(100);
 /// As many steps are tried before a job is given up; a right course takes one try of each, and few more.
 const STEPS_MAX: usize = 400_000;
 /// The one job of a ledger, and the one node.

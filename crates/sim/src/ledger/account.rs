@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_model::{Cause, Counters, Entry, JobKey, JobSpec, Record, Skip};
-use punctual_recurrence::Timetable;
+use punctual_recurrence::{TICK, Timetable};
 
-use super::span::{Span, TICK};
+use super::span::Span;
 
 /// All that is known of a job.
 #[derive(Clone, Debug)]

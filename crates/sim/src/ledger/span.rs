@@ -1,11 +1,8 @@
 //! A time in which the schedule of a job was on.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use punctual_model::Skip;
-use punctual_recurrence::Timetable;
-
-/// The resolution of time.
-pub(super) const TICK: SignedDuration = SignedDuration::from_nanos(100);
+use punctual_recurrence::{TICK, Timetable};
 
 /// From when a schedule was switched on, or changed, to when that ended. The outcomes of its
 /// occurrences come in order and without a gap: `cursor` is the one that must come next.
