@@ -21,6 +21,7 @@ pub(crate) use run::run;
 
 use punctual_arm::{ApiError, ApiVersion, Dialect, Json, job};
 use punctual_model::{Collection, Job, JobId, JobKey, decide};
+use punctual_store::FoundJob;
 
 use crate::answer::trouble;
 use crate::state::ApiState;
@@ -35,6 +36,15 @@ async fn read(state: &ApiState, key: &JobKey) -> Result<(Collection, Option<Job>
 async fn find(state: &ApiState, key: &JobKey) -> Result<(Collection, Job), ApiError> {
     let (collection, job) = read(state, key).await?;
     Ok((collection, job.ok_or_else(|| ApiError::job_not_found(key))?))
+}
+
+/// The id of a job that must exist, and its key as it was created.
+async fn find_id(state: &ApiState, key: &JobKey) -> Result<(JobId, JobKey), ApiError> {
+    match state.store.find_job(key).await.map_err(|error| trouble(&error))? {
+        FoundJob::NoCollection => Err(ApiError::collection_not_found(&key.collection)),
+        FoundJob::NoJob => Err(ApiError::job_not_found(key)),
+        FoundJob::Job { id, key } => Ok((id, key)),
+    }
 }
 
 /// Those of some jobs that are in flight. Few jobs are due, so few are asked about.

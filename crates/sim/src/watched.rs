@@ -10,9 +10,9 @@ use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
-    CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite,
-    JobsAsk, Page, Repaired, Resources, Settled, Settlement, Store, StoredRecord, Survey, SurveyAsk, Trouble,
-    Unclaimed, UnclaimedAsk, WriteError,
+    CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim, HistoryAsk, HistoryCursor,
+    JobWrite, JobsAsk, Page, Repaired, Resources, Settled, Settlement, Store, StoredRecord, Survey,
+    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -222,8 +222,8 @@ impl Resources for Watched {
         self.shared.store().delete_collection(key).await
     }
 
-    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
-        self.read(self.shared.store().job(key)).await
+    async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
+        self.read(self.shared.store().find_job(key)).await
     }
 
     async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
@@ -232,10 +232,6 @@ impl Resources for Watched {
 
     async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
         self.read(self.shared.store().jobs(collection, ask)).await
-    }
-
-    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
-        self.read(self.shared.store().job_count(collection)).await
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {

@@ -234,7 +234,8 @@ impl World {
         };
         let ledger = self.book.open();
         let shelf = ledger.shelf(&key.collection);
-        let stored = block_on(self.shared.store().job(&key)).expect("the store itself has no faults");
+        let stored = block_on(self.shared.store().job_in_collection(&key));
+        let stored = stored.expect("the store itself has no faults").and_then(|(_, job)| job);
         let ended = stored.is_some_and(|job| job.state.is_final());
         let mut expected = Vec::new();
         match (op, ledger.account(&key)) {

@@ -159,7 +159,7 @@ async fn read(world: &World, collections: &Arc<[Collection]>, jobs: usize, tasks
         set.spawn(async move {
             for number in 0..count / tasks {
                 let number = (number * 7_919 + task * 31) % jobs;
-                world.store.job(&key(&collections, number)).await.unwrap().unwrap();
+                world.read(&key(&collections, number)).await;
             }
         });
     }

@@ -42,6 +42,7 @@ fn hot_queries_use_their_indexes() {
     check(query::settle, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::entry, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
+    check(query::find_job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
     check(query::jobs, "SEARCH j USING INDEX jobs_by_name (collection=?)");
     check(query::job_standing, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
     check(query::job_by_id, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)");

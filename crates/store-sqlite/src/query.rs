@@ -35,6 +35,7 @@ mod text {
         entry
         faulted
         faulted_count
+        find_job
         grave
         group
         groups
@@ -49,7 +50,6 @@ mod text {
         insert_standing
         job
         job_by_id
-        job_count
         job_count_now
         job_count_of
         job_ids

@@ -10,7 +10,7 @@ use punctual_model::{
 };
 use punctual_store::codec::{self, Number};
 use punctual_store::instant::from_ticks;
-use punctual_store::{Group, HistoryCursor, Page, PageRow, StoredRecord, Unreadable, Vault};
+use punctual_store::{FoundJob, Group, HistoryCursor, Page, PageRow, StoredRecord, Unreadable, Vault};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
@@ -134,6 +134,13 @@ fn read_job(row: &Row<'_>, vault: &Vault, last: &mut Last) -> Result<JobRow, Mis
 /// Where the job of a row of `faulted.sql` is.
 pub(crate) fn key_of_faulted(row: &Row<'_>) -> Result<JobKey, Mishap> {
     Ok(CollectionKey::new(name(row, 2)?, name(row, 3)?, name(row, 4)?).job(name(row, 5)?))
+}
+
+/// A row of `find_job.sql`: the collection is there, its job perhaps.
+pub(crate) fn found_job(row: &Row<'_>) -> Result<FoundJob, Mishap> {
+    let Some(id) = row.get::<_, Option<i64>>(0)? else { return Ok(FoundJob::NoJob) };
+    let collection = CollectionKey::new(name(row, 2)?, name(row, 3)?, name(row, 4)?);
+    Ok(FoundJob::Job { id: JobId(id), key: JobKey { collection, name: name(row, 1)? } })
 }
 
 /// A row of `collection.sql` and its like: its number and itself.

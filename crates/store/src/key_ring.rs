@@ -40,6 +40,7 @@ impl KeyRing {
     }
 
     /// The same ring with a new key that seals from now on.
+    #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub fn rotated(&self, mint: &dyn Mint) -> Self {
         let mut keys = self.keys.clone();

@@ -38,7 +38,7 @@ pub use memory::MemoryStore;
 pub use page::{Page, PageRow, Unreadable};
 pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
-    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Resources,
+    CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Resources,
 };
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,

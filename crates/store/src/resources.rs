@@ -10,7 +10,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobKey, JobState, Name, Skip};
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 
 use crate::{Page, Trouble, WriteError};
 
@@ -45,8 +45,8 @@ pub trait Resources: Send + Sync {
     /// Deletes a collection with its jobs and their history. False if there was none.
     async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble>;
 
-    /// A job, or none.
-    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble>;
+    /// Finds a job by its name without reading its definition, for whoever needs no more than its id.
+    async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble>;
 
     /// A job with the collection it is in: what an edit is decided on, in one read. `None` for the
     /// whole means that there is no collection.
@@ -55,9 +55,6 @@ pub trait Resources: Send + Sync {
     /// Jobs of a collection by name, ascending, a page of at most `limit`; the next one skips so many.
     /// Empty where there is no collection.
     async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
-
-    /// How many jobs a collection has.
-    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble>;
 
     /// Writes a job, its agenda entry and the history that its edit makes. A new job (revision 0)
     /// gets its id here. Returns the job with id and new revision. Refused if the revision of the job
@@ -87,6 +84,22 @@ pub trait Resources: Send + Sync {
 
     /// Registers or unregisters a subscription.
     async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
+}
+
+/// What a name of a job leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundJob {
+    /// There is no such collection.
+    NoCollection,
+    /// The collection has no such job.
+    NoJob,
+    /// There is one.
+    Job {
+        /// Its id.
+        id: JobId,
+        /// Its key in the letter case that it was created with.
+        key: JobKey,
+    },
 }
 
 /// Which collections to list.

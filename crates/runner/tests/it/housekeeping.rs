@@ -1,7 +1,6 @@
 //! What is old goes, in pieces.
 
 use jiff::SignedDuration;
-use punctual_store::Resources;
 
 use crate::world::{World, at, minutely, once};
 
@@ -61,8 +60,8 @@ async fn an_ended_job_is_purged_60_days_after_its_last_run() {
     steps.tick().await;
     world.clock.set(at(100 * DAY));
     runner.keep_house().await.unwrap();
-    assert!(world.store.job(&job.key).await.unwrap().is_some());
+    assert!(world.find(&job.key).await.is_some());
     world.clock.set(at(120 * DAY));
     runner.keep_house().await.unwrap();
-    assert!(world.store.job(&job.key).await.unwrap().is_none());
+    assert!(world.find(&job.key).await.is_none());
 }

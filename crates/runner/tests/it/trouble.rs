@@ -12,9 +12,9 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Jo
 use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
-    CollectionWrite, CollectionsAsk, Extent, Fence, Group, HeldClaim, HistoryAsk, HistoryCursor, JobWrite,
-    JobsAsk, MemoryStore, Page, Repaired, Resources, Settled, Settlement, StoredRecord, Survey, SurveyAsk,
-    Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim, HistoryAsk, HistoryCursor,
+    JobWrite, JobsAsk, MemoryStore, Page, Repaired, Resources, Settled, Settlement, StoredRecord, Survey,
+    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 use tracing::Level;
@@ -143,10 +143,9 @@ pass_on! { Resources:
     put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
     edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
     delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
-    job(key: &JobKey) -> Result<Option<Job>, Trouble>;
+    find_job(key: &JobKey) -> Result<FoundJob, Trouble>;
     job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
     jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
-    job_count(collection: &CollectionKey) -> Result<u32, Trouble>;
     put_job(write: JobWrite) -> Result<Job, WriteError>;
     delete_job(key: &JobKey) -> Result<bool, Trouble>;
     group(key: &GroupKey) -> Result<Option<Group>, Trouble>;

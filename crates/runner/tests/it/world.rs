@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{self, Placement};
 use punctual_model::{
-    Action, ActionKind, Clock, Collection, CollectionKey, CollectionState, Firing, HttpAction, Job, JobSpec,
-    Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
+    Action, ActionKind, Clock, Collection, CollectionKey, CollectionState, Firing, HttpAction, Job, JobKey,
+    JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
 };
 use punctual_recurrence::{Frequency, Rule};
 use punctual_runner::{Dispatcher, Log, Observer, Runner, Settings};
@@ -176,7 +176,7 @@ impl World {
     /// Puts a job as the API does. Its target is the part of its name before a dash.
     pub(crate) async fn put(&self, name: &str, spec: JobSpec) -> Job {
         let key = self.collection.key.job(name);
-        let current = self.store.job(&key).await.unwrap();
+        let current = self.find(&key).await;
         let placement = Placement { now: self.clock.now(), collection_enabled: true };
         let job = decide::place(spec, &key, current.as_ref(), placement);
         self.write(job).await
@@ -201,7 +201,11 @@ impl World {
     }
 
     pub(crate) async fn job(&self, name: &str) -> Job {
-        self.store.job(&self.collection.key.job(name)).await.unwrap().unwrap()
+        self.find(&self.collection.key.job(name)).await.unwrap()
+    }
+
+    pub(crate) async fn find(&self, key: &JobKey) -> Option<Job> {
+        self.store.job_in_collection(key).await.unwrap().and_then(|(_, job)| job)
     }
 
     /// All records of a job, oldest first.

@@ -5,8 +5,8 @@ use punctual_model::inspect::Subject;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
 use punctual_store::codec::Number;
 use punctual_store::{
-    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Page, Resources, Trouble,
-    WriteError,
+    CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Page, Resources,
+    Trouble, WriteError,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -52,12 +52,11 @@ impl Resources for SqliteStore {
         self.writer.call("delete a collection", move |desk| desk.delete_collection(&key)).await
     }
 
-    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
-        let (key, vault) = (key.clone(), self.vault.clone());
-        let read = self.readers.call("read a job", move |conn| {
-            let read = |row: &Row<'_>| row::job(row, &vault, &mut Last::default());
-            let job = row::one(conn, query::job, job_params(&key), read)?;
-            Ok(job.map(|row| row.job))
+    async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
+        let key = key.clone();
+        let read = self.readers.call("find a job", move |conn| {
+            let found = row::one(conn, query::find_job, job_params(&key), row::found_job)?;
+            Ok(found.unwrap_or(FoundJob::NoCollection))
         });
         read.await
     }
@@ -85,15 +84,6 @@ impl Resources for SqliteStore {
                 let subject = Subject::Job(JobId(row::number_of(row)));
                 (Some(next), subject, row::job(row, &vault, &mut last).map(|row| row.job))
             })
-        });
-        read.await
-    }
-
-    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
-        let key = collection.clone();
-        let read = self.readers.call("count the jobs of a collection", move |conn| {
-            let count = row::number(conn, query::job_count, row::collection_params(&key))?.unwrap_or(0);
-            Ok(u32::try_from(count).unwrap_or(u32::MAX))
         });
         read.await
     }

@@ -88,7 +88,7 @@ async fn check(dir: &Path, acks: &[String]) {
     let gone = of_kind("ack gone ");
     let mut there = std::collections::HashSet::new();
     for name in of_kind("ack job ") {
-        let job = world.store.job(&key.job(name)).await.unwrap();
+        let job = world.find(&key.job(name)).await;
         if gone.contains(&name) {
             assert_eq!(job, None, "{name} was deleted");
         } else if name.rsplit('-').next().unwrap().parse::<u32>().unwrap() % 5 != 0 {

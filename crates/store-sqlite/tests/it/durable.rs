@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::RecordStatus;
+use punctual_store::Settled;
 use punctual_store::conformance::world::{MANY, World, a_skip, at, settlement};
-use punctual_store::{Resources, Settled};
 
 use crate::world::open;
 
@@ -72,5 +72,5 @@ async fn dropping_the_store_does_what_has_queued() {
         let _ = tokio::time::timeout(Duration::ZERO, put).await;
     }
     drop((world, store));
-    assert_eq!(open(dir.path()).job_count(&collection.key).await.unwrap(), 50);
+    assert_eq!(World::new(Arc::new(open(dir.path()))).job_count(&collection.key).await, 50);
 }

@@ -6,7 +6,8 @@ use punctual_model::inspect::{HistoryEvidence, Subject};
 use punctual_model::{Collection, CollectionKey, Job, JobId, Name, RecordStatus};
 use punctual_store::conformance::world::{MANY, World, a_job, a_record, all_history, at, names};
 use punctual_store::{
-    ClaimAsk, CollectionsAsk, HistoryAsk, JobsAsk, Page, StoredRecord, SurveyAsk, Trouble, WriteError,
+    ClaimAsk, CollectionsAsk, FoundJob, HistoryAsk, JobsAsk, Page, StoredRecord, SurveyAsk, Trouble,
+    WriteError,
 };
 use rusqlite::Connection;
 
@@ -25,8 +26,10 @@ async fn a_job_that_cannot_be_read_keeps_nobody_from_firing() {
     let bad = world.job(&collection, "bad", at(0)).await;
     world.job(&collection, "good", at(1)).await;
     damage(dir.path(), "UPDATE jobs SET document = X'3147' WHERE name = 'bad'");
-    let error = world.store.job(&bad.key).await.unwrap_err();
+    let error = world.store.job_in_collection(&bad.key).await.unwrap_err();
     assert!(matches!(&error, Trouble::Corrupt { what, .. } if what == "job 1 'c/bad'"), "{error}");
+    let found = world.store.find_job(&bad.key).await.unwrap();
+    assert_eq!(found, FoundJob::Job { id: bad.id, key: bad.key.clone() }, "its id can be had without it");
     assert_eq!(names(&world.claim(at(9), MANY).await), ["good"]);
     assert_eq!(names(&world.claim(at(9), MANY).await), [] as [&str; 0]);
     assert_eq!(world.store.left_out().await.unwrap(), [bad.id]);
@@ -66,7 +69,7 @@ async fn a_job_that_cannot_be_read_is_named_and_left_out_of_its_list() {
         let first = page(0, 2).await;
         assert_eq!((listed(&first, name).0.as_str(), first.next), ("a", Some(2)), "its row counts");
         assert_eq!(listed(&page(2, 2).await, name), ("c d".to_owned(), vec![]));
-        let error = world.store.job(&collection.key.job("b")).await.unwrap_err();
+        let error = world.store.job_in_collection(&collection.key.job("b")).await.unwrap_err();
         assert_eq!(error.to_string(), format!("could not read job 2 'c/b': {detail}"));
         assert!(world.store.delete_job(&collection.key.job("b")).await.unwrap());
         assert_eq!(listed(&page(0, MANY).await, name), ("a c d".to_owned(), vec![]));
@@ -245,7 +248,7 @@ async fn a_write_that_fails_does_not_fail_its_neighbours() {
     }
     let written = puts.join_all().await.into_iter().filter(|written| *written).count();
     assert_eq!(written, 30);
-    assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 30);
+    assert_eq!(world.job_count(&collection.key).await, 30);
     assert_eq!(world.claim(at(0), MANY).await.len(), 30);
 }
 

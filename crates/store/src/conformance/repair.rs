@@ -251,7 +251,7 @@ pub async fn a_repair_of_what_was_written_meanwhile_is_refused(store: Arc<dyn St
     world.run(&claim, RecordStatus::Completed, None).await;
     world.store.delete_job(&job.key).await.unwrap();
     assert_eq!(repair(&world, put_back(&edited)).await, Repaired::Stale);
-    assert_eq!(world.store.job(&job.key).await.unwrap(), None);
+    assert_eq!(world.find(&job.key).await, None);
 }
 
 pub async fn each_repair_has_its_own_answer(store: Arc<dyn Store>) {

@@ -13,7 +13,7 @@ use punctual_model::{
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Weekday};
 
 use super::world::{MANY, World, a_collection, a_job, a_skip, at, http, settlement};
-use crate::{CollectionsAsk, Group, JobsAsk, Settled, Store};
+use crate::{CollectionsAsk, FoundJob, Group, JobsAsk, Settled, Store};
 
 pub async fn a_written_collection_reads_back(store: Arc<dyn Store>) {
     let world = World::new(store);
@@ -182,10 +182,9 @@ pub async fn what_is_missing_is_none(store: Arc<dyn Store>) {
     let nowhere = CollectionKey::new("s", "g", "c");
     let ask = JobsAsk { state: None, skip: 0, limit: MANY };
     assert_eq!(store.collection(&nowhere).await.unwrap(), None);
-    assert_eq!(store.job(&nowhere.job("j")).await.unwrap(), None);
+    assert_eq!(store.find_job(&nowhere.job("j")).await.unwrap(), FoundJob::NoCollection);
     assert_eq!(store.job_in_collection(&nowhere.job("j")).await.unwrap(), None);
     assert_eq!(store.jobs(&nowhere, &ask).await.unwrap().items, []);
-    assert_eq!(store.job_count(&nowhere).await.unwrap(), 0);
     assert_eq!(store.group(&nowhere.group).await.unwrap(), None);
     assert_eq!(store.groups(&nowhere.group.subscription).await.unwrap().items, []);
     assert!(!store.delete_job(&nowhere.job("j")).await.unwrap());
@@ -195,8 +194,9 @@ pub async fn what_is_missing_is_none(store: Arc<dyn Store>) {
 
     let world = World::new(store);
     let collection = world.collection("c").await;
-    let pair = world.store.job_in_collection(&collection.key.job("j")).await.unwrap();
-    assert_eq!(pair, Some((collection, None)));
+    let nothing = collection.key.job("j");
+    assert_eq!(world.store.find_job(&nothing).await.unwrap(), FoundJob::NoJob);
+    assert_eq!(world.store.job_in_collection(&nothing).await.unwrap(), Some((collection, None)));
 }
 
 pub async fn names_match_in_any_case_and_keep_theirs(store: Arc<dyn Store>) {
@@ -220,7 +220,12 @@ pub async fn names_match_in_any_case_and_keep_theirs(store: Arc<dyn Store>) {
     let read = world.read(&collection.key.job("JOBONE")).await;
     assert_eq!(read.key.name.as_str(), "JobOne");
     assert_eq!(shown(&read.key.collection), "Sub/Group/ÄpfelBirnen");
-    assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 1);
+    let FoundJob::Job { id, key } = world.store.find_job(&collection.key.job("JOBONE")).await.unwrap() else {
+        panic!("it is there")
+    };
+    assert_eq!((id, key.name.as_str()), (job.id, "JobOne"));
+    assert_eq!(shown(&key.collection), "Sub/Group/ÄpfelBirnen");
+    assert_eq!(world.job_count(&collection.key).await, 1);
     assert!(world.store.delete_job(&collection.key.job("jobone")).await.unwrap());
 }
 
@@ -285,7 +290,7 @@ pub async fn jobs_are_listed_by_name_and_state(store: Arc<dyn Store>) {
     check(list(Some(JobState::Disabled), 0, MANY).await, "aD", None);
     check(list(Some(JobState::Enabled), 1, 1).await, "C", Some(2));
     check(list(Some(JobState::Completed), 0, MANY).await, "", None);
-    assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 5);
+    assert_eq!(world.job_count(&collection.key).await, 5);
 }
 
 pub async fn a_collection_makes_its_group(store: Arc<dyn Store>) {
@@ -345,13 +350,13 @@ pub async fn deleting_a_job_takes_all_that_is_its(store: Arc<dyn Store>) {
 
     assert!(world.store.delete_job(&job.key).await.unwrap());
     assert!(!world.store.delete_job(&job.key).await.unwrap());
-    assert_eq!(world.store.job(&job.key).await.unwrap(), None);
+    assert_eq!(world.find(&job.key).await, None);
     assert_eq!(world.history(job.id).await, []);
     assert_eq!(world.store.records_between(job.id, at(-9), at(99), MANY).await.unwrap(), []);
     assert_eq!(world.store.skips(job.id, at(-9), at(99), MANY).await.unwrap(), []);
     assert_eq!(world.store.next_due(&[]).await.unwrap(), None);
     assert_eq!(world.claim(at(99), MANY).await.len(), 0);
-    assert_eq!(world.store.job_count(&collection.key).await.unwrap(), 0);
+    assert_eq!(world.job_count(&collection.key).await, 0);
 }
 
 pub async fn deleting_a_collection_takes_its_jobs(store: Arc<dyn Store>) {
@@ -365,13 +370,13 @@ pub async fn deleting_a_collection_takes_its_jobs(store: Arc<dyn Store>) {
 
     assert!(world.store.delete_collection(&collection.key).await.unwrap());
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), None);
-    assert_eq!(world.store.job(&job.key).await.unwrap(), None);
+    assert_eq!(world.find(&job.key).await, None);
     assert_eq!(world.history(job.id).await, []);
     assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(5)));
     assert!(world.store.group(&collection.key.group).await.unwrap().is_some(), "the group stays");
 
     let anew = world.collection("c").await;
-    assert_eq!(world.store.job_count(&anew.key).await.unwrap(), 0);
+    assert_eq!(world.job_count(&anew.key).await, 0);
     assert_eq!(world.read(&other.key).await, other);
 }
 
@@ -386,7 +391,7 @@ pub async fn deleting_a_group_takes_its_collections(store: Arc<dyn Store>) {
     assert!(world.store.delete_group(&collection.key.group).await.unwrap());
     assert_eq!(world.store.group(&collection.key.group).await.unwrap(), None);
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), None);
-    assert_eq!(world.store.job(&job.key).await.unwrap(), None);
+    assert_eq!(world.find(&job.key).await, None);
     assert_eq!(world.claim(at(9), MANY).await[0].job, other);
 }
 

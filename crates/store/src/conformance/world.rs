@@ -9,7 +9,7 @@ use punctual_model::{
 };
 
 use crate::{
-    Claim, ClaimAsk, CollectionWrite, HistoryAsk, JobWrite, Refusal, Settled, Settlement, Store,
+    Claim, ClaimAsk, CollectionWrite, HistoryAsk, JobWrite, JobsAsk, Refusal, Settled, Settlement, Store,
     StoredRecord, WriteError,
 };
 
@@ -150,7 +150,17 @@ impl World {
 
     /// Reads a job that is there.
     pub async fn read(&self, key: &JobKey) -> Job {
-        self.store.job(key).await.unwrap().unwrap()
+        self.find(key).await.unwrap()
+    }
+
+    /// Reads a job, if it is there.
+    pub async fn find(&self, key: &JobKey) -> Option<Job> {
+        self.store.job_in_collection(key).await.unwrap().and_then(|(_, job)| job)
+    }
+
+    /// How many jobs a collection has.
+    pub async fn job_count(&self, key: &CollectionKey) -> usize {
+        self.store.jobs(key, &JobsAsk { state: None, skip: 0, limit: MANY }).await.unwrap().items.len()
     }
 
     /// Claims what is due.

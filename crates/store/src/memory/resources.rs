@@ -5,8 +5,8 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Na
 
 use super::{MemoryStore, State, page};
 use crate::{
-    CollectionDecision, CollectionWrite, CollectionsAsk, Group, JobWrite, JobsAsk, Page, Refusal, Resources,
-    Trouble, WriteError,
+    CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Page, Refusal,
+    Resources, Trouble, WriteError,
 };
 
 #[async_trait]
@@ -51,8 +51,13 @@ impl Resources for MemoryStore {
         Ok(self.state().remove_collection(key))
     }
 
-    async fn job(&self, key: &JobKey) -> Result<Option<Job>, Trouble> {
-        Ok(self.state().jobs.get(key).cloned())
+    async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
+        let state = self.state();
+        Ok(match state.jobs.get(key) {
+            Some(job) => FoundJob::Job { id: job.id, key: job.key.clone() },
+            None if state.collections.contains_key(&key.collection) => FoundJob::NoJob,
+            None => FoundJob::NoCollection,
+        })
     }
 
     async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
@@ -66,10 +71,6 @@ impl Resources for MemoryStore {
         let wanted = |job: &&Job| ask.state.is_none_or(|wanted| job.state == wanted);
         let found = state.jobs_of(collection).filter(wanted).cloned().enumerate().skip(ask.skip);
         Ok(page(found.map(|(index, job)| (index + 1, job)), ask.limit))
-    }
-
-    async fn job_count(&self, collection: &CollectionKey) -> Result<u32, Trouble> {
-        Ok(self.state().job_count(collection))
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
