@@ -1,7 +1,5 @@
 //! Job collections: from a request to the model and back.
 
-use serde_json::Value;
-
 use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{
@@ -301,11 +299,6 @@ pub fn answer(collection: &Collection, version: ApiVersion) -> Json<'_> {
     }
     members.insert("properties", properties.into());
     members.into()
-}
-
-/// [`answer`] as the common type of JSON libraries, which takes several times as long.
-pub fn render(collection: &Collection, version: ApiVersion) -> Value {
-    answer(collection, version).to_value()
 }
 
 /// `maxJobOccurrence` is kept and never shown, as in the original service.

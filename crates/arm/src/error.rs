@@ -159,26 +159,6 @@ impl ApiError {
         Self::new(403, "AuthorizationFailed", message)
     }
 
-    /// 401: no token.
-    pub fn missing_token() -> Self {
-        let message = "Authentication failed. The 'Authorization' header is missing.";
-        Self::new(401, "AuthenticationFailed", message)
-    }
-
-    /// 401: a token that does not hold; says why without repeating it.
-    pub fn invalid_token(why: impl fmt::Display) -> Self {
-        Self::new(401, "InvalidAuthenticationToken", format!("The access token is invalid: {why}."))
-    }
-
-    /// 403: a token that does not reach so far.
-    pub fn not_authorized(who: &str, operation: &str, scope: &str) -> Self {
-        let message = format!(
-            "The client '{}' does not have authorization to perform action '{operation}' over scope '{scope}'.",
-            shown(who)
-        );
-        Self::new(403, "AuthorizationFailed", message)
-    }
-
     /// 429: over the rate limit. The caller adds `Retry-After`.
     pub fn too_many_requests() -> Self {
         let message = format!(
@@ -206,12 +186,6 @@ impl ApiError {
     /// 404: no such resource group.
     pub fn group_not_found(name: &Name) -> Self {
         Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
-    }
-
-    /// 404: no such provider.
-    pub fn provider_not_found(namespace: &str) -> Self {
-        let message = format!("The resource namespace '{}' is invalid.", shown(namespace));
-        Self::new(404, "InvalidResourceNamespace", message)
     }
 
     // What can't be done as things stand.

@@ -1,7 +1,5 @@
 //! History records.
 
-use serde_json::Value;
-
 use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{JobKey, Record, RecordStatus};
@@ -40,11 +38,6 @@ pub fn answer<'a>(key: &JobKey, record: &'a Record, sequence: i64) -> Json<'a> {
     members.insert("name", format!("{}/{name}", id::job_name(key)).into());
     members.insert("properties", properties.into());
     members.into()
-}
-
-/// [`answer`] as the common type of JSON libraries, which takes several times as long.
-pub fn render(key: &JobKey, record: &Record, sequence: i64) -> Value {
-    answer(key, record, sequence).to_value()
 }
 
 pub(crate) fn status_name(status: RecordStatus) -> &'static str {
@@ -89,7 +82,7 @@ mod tests {
             status: RecordStatus::Completed,
             message: "fine".into(),
         };
-        let rendered = render(&key, &record, 194_994);
+        let rendered = answer(&key, &record, 194_994).to_value();
         assert_eq!(rendered["name"], "jc/j/02519429304061978048:09223372036854580813");
         assert_eq!(
             rendered["properties"],
@@ -100,7 +93,7 @@ mod tests {
             })
         );
         let error = Record { step: 3, status: RecordStatus::Failed, ..record };
-        let rendered = render(&key, &error, 1);
+        let rendered = answer(&key, &error, 1).to_value();
         assert_eq!(rendered["properties"]["actionName"], "ErrorAction");
         assert_eq!(rendered["properties"]["status"], "failed");
     }

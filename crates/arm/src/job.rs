@@ -2,8 +2,6 @@
 
 mod read;
 
-use serde_json::Value;
-
 use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{Job, JobSpec, JobState};
@@ -27,11 +25,6 @@ pub fn answer(job: &Job, next_at: Option<Timestamp>, version: ApiVersion, dialec
     members.insert("name", id::job_name(&job.key).into());
     members.insert("properties", properties.into());
     members.into()
-}
-
-/// [`answer`] as the common type of JSON libraries, which takes several times as long.
-pub fn render(job: &Job, next_at: Option<Timestamp>, version: ApiVersion, dialect: Dialect) -> Value {
-    answer(job, next_at, version, dialect).to_value()
 }
 
 /// The definition: start time, action, recurrence. No secrets.

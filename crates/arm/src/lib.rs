@@ -46,5 +46,4 @@ pub use page::{CollectionsPage, HistoryPage, JobsPage};
 pub use preview::{Preview, read_preview};
 pub use punctual_recurrence::Problem;
 pub use query::Query;
-pub use recurrence::read_rule;
 pub use version::ApiVersion;

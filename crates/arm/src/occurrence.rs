@@ -1,8 +1,6 @@
 //! The occurrences of a job, past and future, as they are asked for and answered. Only under Punctual's
 //! own api-version.
 
-use serde_json::Value;
-
 use crate::json::{Json, Members};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -50,11 +48,6 @@ pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
     }
     members.insert("attempts", row.attempt_count.into());
     members.into()
-}
-
-/// [`answer`] as the common type of JSON libraries, which takes several times as long.
-pub fn render(row: &Row, dialect: Dialect) -> Value {
-    answer(row, dialect).to_value()
 }
 
 /// Which occurrences to list.
@@ -106,7 +99,7 @@ fn read_token(token: &str) -> Result<Timestamp, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -118,7 +111,8 @@ mod tests {
     fn a_row_says_what_became_of_an_occurrence() {
         let due_at = at("2026-11-15T12:00:00Z");
         let pending = Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0 };
-        let check = |row: Row, expected: Value| assert_eq!(render(&row, Dialect::default()), expected);
+        let check =
+            |row: Row, expected: Value| assert_eq!(answer(&row, Dialect::default()).to_value(), expected);
         check(pending, json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "pending", "attempts": 0}));
         check(
             Row { outcome: Outcome::Skipped(SkipReason::Missed), ..pending },

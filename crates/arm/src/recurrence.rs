@@ -1,23 +1,11 @@
 //! Recurrences: from JSON to a rule and back.
 
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Problem, Rule, Schedule, Start, Weekday};
-use serde_json::Value;
 
 use crate::json::{Json, Members};
 use crate::reader::{Object, Path, Problems, integer, kind, shown};
 use crate::time;
 use crate::{ApiVersion, Dialect};
-
-/// Reads a `recurrence` and judges it: every problem of form and of content at once, with paths below
-/// the recurrence. Without `with_time_zone` a `timeZone` is unknown, and so ignored.
-pub fn read_rule(value: &Value, with_time_zone: bool) -> Result<Rule, Vec<Problem>> {
-    let mut problems = Problems::default();
-    let rule = read(&value.into(), Path::Root, with_time_zone, &mut problems);
-    match rule {
-        Some(rule) if problems.is_empty() => Ok(rule),
-        _ => Err(problems.into_vec()),
-    }
-}
 
 /// Reads and judges a rule somewhere in a document. `None` only with a problem.
 pub(crate) fn read(

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use punctual_arm::{
     ApiVersion, CollectionsPage, HistoryPage, JobsPage, Locations, Query, collection, job, provider,
-    read_preview, read_rule,
+    read_preview,
 };
 use serde_json::{Map, Value, json};
 
@@ -149,7 +149,6 @@ proptest! {
             let _ = provider::read_group(body, None, &locations);
         }
         let _ = read_preview(&value);
-        let _ = read_rule(&value, true);
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn patch(existing: &Collection, body: Value) -> Result<Collection, ApiError> {
 }
 
 fn shown(collection: &Collection) -> Value {
-    collection::render(collection, VERSION)
+    collection::answer(collection, VERSION).to_value()
 }
 
 #[test]
@@ -118,10 +118,10 @@ fn older_versions_know_one_premium_plan() {
     let premium = json!({"location": "West US", "properties": {"sku": {"name": "premium"}}});
     for version in [ApiVersion::V2014_08Preview, ApiVersion::V2016_01] {
         let new = put_as(version, &premium, None).unwrap();
-        assert_eq!(collection::render(&new, version)["properties"]["sku"]["name"], "Premium");
+        assert_eq!(collection::answer(&new, version).to_value()["properties"]["sku"]["name"], "Premium");
         assert_eq!(shown(&new)["properties"]["sku"]["name"], "P10Premium");
         let large = Collection { sku: Sku::P20Premium, ..new };
-        assert_eq!(collection::render(&large, version)["properties"]["sku"]["name"], "Premium");
+        assert_eq!(collection::answer(&large, version).to_value()["properties"]["sku"]["name"], "Premium");
         assert_eq!(put_as(version, &premium, Some(&large)).unwrap().sku, Sku::P20Premium);
     }
     assert!(put(premium).is_err());

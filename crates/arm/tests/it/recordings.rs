@@ -70,7 +70,7 @@ impl World {
                     _ => collection::read_put(body.as_bytes(), &key, old, &context),
                 };
                 let new = new.unwrap();
-                let answer = collection::render(&new, version);
+                let answer = collection::answer(&new, version).to_value();
                 self.collections.insert(key, new);
                 answer
             }
@@ -86,7 +86,7 @@ impl World {
                 let job = Job { key: key.clone(), ..a_job(spec.unwrap()) };
                 let next_at =
                     job.spec.timetable(now).unwrap().first().filter(|_| job.state == JobState::Enabled);
-                let answer = job::render(&job, next_at, version, Dialect::default());
+                let answer = job::answer(&job, next_at, version, Dialect::default()).to_value();
                 self.jobs.insert(key, job);
                 answer
             }

@@ -102,7 +102,7 @@ fn status_follows_the_state() {
     let ran = Job { counters, last_started_at: Some(now()), ..never.clone() };
     let check = |job: &Job, state: JobState, next: Option<Timestamp>, expected: Value| {
         let job = Job { state, ..job.clone() };
-        let shown = job::render(&job, next, VERSION, Dialect::default());
+        let shown = job::answer(&job, next, VERSION, Dialect::default()).to_value();
         let status = shown["properties"].get("status").cloned().unwrap_or(Value::Null);
         assert_eq!(status, expected, "{state:?} {next:?}");
     };
@@ -122,7 +122,7 @@ fn status_follows_the_state() {
 #[test]
 fn a_job_has_the_id_type_and_name_that_clients_split() {
     let spec = put_properties(json!({"action": http("http://x/")})).unwrap();
-    let shown = job::render(&a_job(spec), None, ApiVersion::V2026_11, Dialect::default());
+    let shown = job::answer(&a_job(spec), None, ApiVersion::V2026_11, Dialect::default()).to_value();
     let keys: Vec<_> = shown.as_object().unwrap().keys().cloned().collect();
     assert_eq!(keys, ["id", "type", "name", "properties"]);
     assert_eq!(

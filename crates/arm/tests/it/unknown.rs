@@ -72,7 +72,7 @@ fn collections_are_looked_through_alike() {
         "sku: unknown member, did you mean properties.sku?; properties.quotas: unknown member, did you mean quota?"
     );
     let stored = put(&body, None, &old).unwrap();
-    let shown = collection::render(&stored, ApiVersion::V2026_11).to_string();
+    let shown = collection::answer(&stored, ApiVersion::V2026_11).to_value().to_string();
     assert_eq!(put(&shown, Some(&stored), &own).unwrap(), stored);
     let patch = br#"{"properties": {"stat": "Disabled"}}"#;
     let error = collection::read_patch(patch, &stored, &own).unwrap_err();

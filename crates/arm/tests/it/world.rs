@@ -73,7 +73,7 @@ pub(crate) fn shown(spec: &JobSpec) -> Value {
 }
 
 pub(crate) fn shown_as(spec: &JobSpec, version: ApiVersion, dialect: Dialect) -> Value {
-    let mut shown = job::render(&a_job(spec.clone()), None, version, dialect);
+    let mut shown = job::answer(&a_job(spec.clone()), None, version, dialect).to_value();
     let mut properties = shown["properties"].take();
     properties.as_object_mut().unwrap().remove("status");
     properties
