@@ -11,10 +11,13 @@ use serde::Serialize;
 
 use crate::state::ApiState;
 
-/// An answer before its headers.
+/// The content type of what the clients of this API read.
+pub(crate) const JSON: &str = "application/json; charset=utf-8";
+
+/// An answer before the headers that every answer has.
 pub(crate) struct Answer {
     status: StatusCode,
-    body: Option<Vec<u8>>,
+    content: Option<(&'static str, Body)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -29,14 +32,15 @@ impl Answer {
         Ok(Self::with(StatusCode::CREATED, body))
     }
 
-    /// 200 with a body that is text already.
-    pub(crate) fn text(body: &str) -> Result<Self, ApiError> {
-        Ok(Self { status: StatusCode::OK, body: Some(body.as_bytes().to_vec()), headers: Vec::new() })
+    /// 200 with a body of any type: bytes, text, or a stream that goes on while somebody reads it.
+    pub(crate) fn content(content_type: &'static str, body: impl Into<Body>) -> Result<Self, ApiError> {
+        let content = Some((content_type, body.into()));
+        Ok(Self { status: StatusCode::OK, content, headers: Vec::new() })
     }
 
     /// A status without a body. The clients take no 204 where they expect 200.
     pub(crate) fn empty(status: StatusCode) -> Result<Self, ApiError> {
-        Ok(Self { status, body: None, headers: Vec::new() })
+        Ok(Self { status, content: None, headers: Vec::new() })
     }
 
     /// The same answer with one more header.
@@ -71,7 +75,7 @@ impl Answer {
 
     fn with(status: StatusCode, body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).expect("answers are made of texts, numbers and lists of them");
-        Self { status, body: Some(body), headers: Vec::new() }
+        Self { status, content: Some((JSON, body.into())), headers: Vec::new() }
     }
 
     pub(crate) fn into_response(self, ids: &Ids, method: &Method) -> Response<Body> {
@@ -86,18 +90,17 @@ impl Answer {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, strict);
         ids.add_to(headers);
         headers.extend(self.headers);
-        if let Some(body) = self.body {
-            let json = HeaderValue::from_static("application/json; charset=utf-8");
-            headers.insert(header::CONTENT_TYPE, json);
+        if let Some((content_type, body)) = self.content {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
             if method != Method::HEAD {
-                *response.body_mut() = Body::from(body);
+                *response.body_mut() = body;
             }
         }
         response
     }
 }
 
-/// The ids of a request, by which answers and log lines are matched.
+/// The ids of a request, which answers carry.
 pub(crate) struct Ids {
     request: String,
     correlation: String,
@@ -148,5 +151,55 @@ pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
             tracing::error!(error = %Chain(trouble), "the store failed");
             ApiError::internal()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::{StreamExt, stream};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn response(answer: Result<Answer, ApiError>, method: &Method) -> Response<Body> {
+        let ids = Ids { request: "1".into(), correlation: "2".into(), routing: "3".into() };
+        answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, method)
+    }
+
+    #[tokio::test]
+    async fn a_body_of_any_type_says_what_it_is() {
+        let json = response(Answer::ok(&[1, 2]), &Method::GET);
+        assert_eq!(json.headers()[header::CONTENT_TYPE], "application/json; charset=utf-8");
+        assert_eq!(json.into_body().collect().await.unwrap().to_bytes(), "[1,2]");
+        for content_type in ["text/plain; charset=utf-8", "text/html", "application/openmetrics-text"] {
+            let text = response(Answer::content(content_type, "a line\n"), &Method::GET);
+            assert_eq!(text.headers()[header::CONTENT_TYPE], content_type);
+            assert_eq!(text.headers()[header::CACHE_CONTROL], "no-cache");
+            assert_eq!(text.into_body().collect().await.unwrap().to_bytes(), "a line\n");
+        }
+        let empty = response(Answer::empty(StatusCode::OK), &Method::GET);
+        assert_eq!(empty.headers().get(header::CONTENT_TYPE), None);
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_sent_piece_by_piece_as_it_comes() {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
+        let pieces = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
+        let events = Answer::content("text/event-stream", Body::from_stream(pieces));
+        let mut body = response(events, &Method::GET).into_body().into_data_stream();
+        for piece in ["data: 1\n\n", "data: 2\n\n"] {
+            sender.send(Ok(piece.into())).unwrap();
+            assert_eq!(body.next().await.unwrap().unwrap(), piece);
+        }
+        drop(sender);
+        assert!(body.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_head_request_gets_the_type_and_no_body() {
+        let head = response(Answer::content("text/html", "<p>"), &Method::HEAD);
+        assert_eq!(head.headers()[header::CONTENT_TYPE], "text/html");
+        assert!(head.into_body().collect().await.unwrap().to_bytes().is_empty());
     }
 }

@@ -2,11 +2,11 @@
 
 use punctual_arm::ApiError;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, JSON};
 
 /// The description, as it is published.
 const DOCUMENT: &str = include_str!("../openapi.json");
 
 pub(crate) fn get() -> Result<Answer, ApiError> {
-    Answer::text(DOCUMENT)
+    Answer::content(JSON, DOCUMENT)
 }
