@@ -1,8 +1,8 @@
 //! The management API.
 //!
-//! Every request takes the same way: [`route`] finds the operation, [`request`] reads what it needs within
-//! bounds, one file per operation converts, decides and stores, [`answer`] writes status, headers and
-//! body. There is no layer besides. This crate does not know the runner: it changes the store, and
+//! Every request takes the same way: [`operation`] finds what it asks for, [`route`] calls the endpoint, which
+//! reads what it needs within bounds ([`request`]), converts, decides and stores, [`answer`] writes status,
+//! headers and body. There is no layer besides. This crate does not know the runner: it changes the store, and
 //! whoever runs jobs is woken by that.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
@@ -14,9 +14,11 @@ mod group;
 mod health;
 mod job;
 mod openapi;
+mod operation;
 mod provider;
 mod request;
 mod route;
+mod serve;
 mod state;
 mod unreadable;
 mod write;
@@ -26,14 +28,16 @@ use std::sync::Arc;
 use axum::Router;
 
 pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
+pub use operation::{Route, Verb};
+pub use route::ROUTES;
 pub use state::{ApiState, Settings};
 
 /// The whole API as a service.
 pub fn router(state: Arc<ApiState>) -> Router {
-    Router::new().fallback(route::serve).with_state(state)
+    Router::new().fallback(serve::serve).with_state(state)
 }
 
 /// Health alone, for a process that only runs jobs.
 pub fn health_router(state: Arc<ApiState>) -> Router {
-    Router::new().fallback(route::serve_health).with_state(state)
+    Router::new().fallback(serve::serve_health).with_state(state)
 }

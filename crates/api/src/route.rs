@@ -1,281 +1,176 @@
-//! All operations, by method and path.
+//! All operations of the API in one table, and what answers each.
 //!
-//! Fixed segments match in any letter case, names keep theirs. A table of segments says this better than
-//! a router of patterns, and costs less.
+//! A request is answered by the endpoint of the one line that has its method and path; where there is no such
+//! line there is no such operation. `docs/reference/api.md` and `openapi.json` are compared with this table.
 
-use std::sync::Arc;
-
-use axum::body::Body;
-use axum::extract::State;
-use http::{Method, Request, Response, header};
-use percent_encoding::percent_decode_str;
 use punctual_arm::ApiError;
-use punctual_model::{CollectionKey, GroupKey, JobKey, Name};
+use punctual_model::Level;
 
 use crate::answer::Answer;
+use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, Unread};
 use crate::state::ApiState;
 use crate::{collection, doctor, group, health, job, openapi, provider};
 
-/// A path of the API, with the names in it.
-#[derive(Debug, PartialEq, Eq)]
-enum Place {
-    Root,
-    Health,
+const GET: &[&str] = &["GET"];
+const GET_OR_HEAD: &[&str] = &["GET", "HEAD"];
+const HEAD: &[&str] = &["HEAD"];
+const PUT: &[&str] = &["PUT"];
+const PATCH: &[&str] = &["PATCH"];
+const DELETE: &[&str] = &["DELETE"];
+const POST: &[&str] = &["POST"];
+
+const PROVIDER: &str = "Microsoft.Scheduler";
+const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
+const GROUPS: &str = "Microsoft.Resources/subscriptions/resourceGroups";
+const GROUP_OPERATIONS: &str = "Microsoft.Resources/subscriptions/operationresults";
+const COLLECTIONS: &str = "Microsoft.Scheduler/jobcollections";
+const JOBS: &str = "Microsoft.Scheduler/jobcollections/jobs";
+const HISTORIES: &str = "Microsoft.Scheduler/jobcollections/jobs/jobhistories";
+const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
+
+/// Every operation: its endpoint, its name, its methods, the scope that its path names and what the path has
+/// behind that, what is done, and to what.
+#[rustfmt::skip]
+pub const ROUTES: &[Route] = {
+    use Endpoint::*;
+    use Level::*;
+    use Verb::*;
+    &[
+        route(Welcome, "welcome", GET_OR_HEAD, Everything, "", Read, "Punctual/server"),
+        route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
+        route(Ready, "ready", GET_OR_HEAD, Everything, "readyz", Probe, "Punctual/health"),
+        route(Doctor, "doctor", GET_OR_HEAD, Everything, "doctor", Read, "Punctual/doctor"),
+        route(Describe, "describe", GET_OR_HEAD, Everything, "openapi.json", Read, "Punctual/openapi"),
+
+        route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
+        route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
+        route(RegisterProvider, "registerProvider", POST, Subscription,
+            "providers/Microsoft.Scheduler/register", Register, PROVIDER),
+        route(UnregisterProvider, "unregisterProvider", POST, Subscription,
+            "providers/Microsoft.Scheduler/unregister", Unregister, PROVIDER),
+
+        route(ListGroups, "listGroups", GET, Subscription, "resourcegroups", Read, GROUPS),
+        route(GetGroup, "getGroup", GET, Group, "", Read, GROUPS),
+        route(ProbeGroup, "probeGroup", HEAD, Group, "", Read, GROUPS),
+        route(PutGroup, "putGroup", PUT, Group, "", Write, GROUPS),
+        route(DeleteGroup, "deleteGroup", DELETE, Group, "", Delete, GROUPS),
+        route(GetGroupOperation, "getGroupOperation", GET, Subscription,
+            "operationresults/{operationId}", Read, GROUP_OPERATIONS),
+
+        route(ListCollectionsOfSubscription, "listCollectionsOfSubscription", GET, Subscription,
+            "providers/Microsoft.Scheduler/jobCollections", Read, COLLECTIONS),
+        route(ListCollectionsOfGroup, "listCollectionsOfGroup", GET, Group,
+            "providers/Microsoft.Scheduler/jobCollections", Read, COLLECTIONS),
+        route(GetCollection, "getCollection", GET, Collection, "", Read, COLLECTIONS),
+        route(PutCollection, "putCollection", PUT, Collection, "", Write, COLLECTIONS),
+        route(PatchCollection, "patchCollection", PATCH, Collection, "", Write, COLLECTIONS),
+        route(DeleteCollection, "deleteCollection", DELETE, Collection, "", Delete, COLLECTIONS),
+        route(EnableCollection, "enableCollection", POST, Collection, "enable", Enable, COLLECTIONS),
+        route(DisableCollection, "disableCollection", POST, Collection, "disable", Disable, COLLECTIONS),
+
+        route(ListJobs, "listJobs", GET, Collection, "jobs", Read, JOBS),
+        route(GetJob, "getJob", GET, Job, "", Read, JOBS),
+        route(PutJob, "putJob", PUT, Job, "", Write, JOBS),
+        route(PatchJob, "patchJob", PATCH, Job, "", Write, JOBS),
+        route(DeleteJob, "deleteJob", DELETE, Job, "", Delete, JOBS),
+        route(RunJob, "runJob", POST, Job, "run", Run, JOBS),
+        route(ListHistory, "listHistory", GET, Job, "history", Read, HISTORIES),
+        route(ListOccurrences, "listOccurrences", GET, Job, "occurrences", Read, OCCURRENCES),
+    ]
+};
+
+/// What answers an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Welcome,
+    Live,
     Ready,
     Doctor,
-    OpenApi,
-    Providers(Name),
-    Provider(Name),
-    Registration(Name, bool),
-    Groups(Name),
-    Group(GroupKey),
-    GroupOperation,
-    CollectionsOfSubscription(Name),
-    CollectionsOfGroup(GroupKey),
-    Collection(CollectionKey),
-    CollectionSwitch(CollectionKey, bool),
-    Jobs(CollectionKey),
-    Job(JobKey),
-    JobRun(JobKey),
-    JobHistory(JobKey),
-    JobOccurrences(JobKey),
+    Describe,
+    ListProviders,
+    GetProvider,
+    RegisterProvider,
+    UnregisterProvider,
+    ListGroups,
+    GetGroup,
+    ProbeGroup,
+    PutGroup,
+    DeleteGroup,
+    GetGroupOperation,
+    ListCollectionsOfSubscription,
+    ListCollectionsOfGroup,
+    GetCollection,
+    PutCollection,
+    PatchCollection,
+    DeleteCollection,
+    EnableCollection,
+    DisableCollection,
+    ListJobs,
+    GetJob,
+    PutJob,
+    PatchJob,
+    DeleteJob,
+    RunJob,
+    ListHistory,
+    ListOccurrences,
 }
 
-/// Answers a request. Whatever goes wrong is an answer, too.
-pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let call = Call::new(&parts);
-    let ids = crate::answer::Ids::new(&state);
-    let answer = match call.refusal() {
-        Some(error) => Err(error),
-        None => dispatch(&state, &call, Unread(body), &parts.method, parts.uri.path()).await,
-    };
-    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
-}
-
-/// Answers a request to a process that serves nothing but health.
-pub(crate) async fn serve_health(
-    State(state): State<Arc<ApiState>>,
-    request: Request<Body>,
-) -> Response<Body> {
-    let (method, path) = (request.method(), request.uri().path());
-    let answer = match (method.as_str(), place(path)) {
-        ("GET" | "HEAD", Some(Place::Root)) => health::welcome(),
-        ("GET" | "HEAD", Some(Place::Health)) => health::live(),
-        ("GET" | "HEAD", Some(Place::Ready)) => health::ready(&state).await,
-        ("GET" | "HEAD", Some(Place::Doctor)) => doctor::get(&state).await,
-        _ => Err(ApiError::no_operation(path)),
-    };
-    let ids = crate::answer::Ids::new(&state);
-    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, method)
-}
-
-async fn dispatch(
+/// Answers an operation.
+pub(crate) async fn answer(
+    asked: &Operation,
     state: &ApiState,
     call: &Call<'_>,
     body: Unread,
-    method: &Method,
-    path: &str,
 ) -> Result<Answer, ApiError> {
-    let place = place(path).ok_or_else(|| ApiError::no_operation(path))?;
-    match (method.as_str(), place) {
-        ("GET" | "HEAD", Place::Root) => health::welcome(),
-        ("GET" | "HEAD", Place::Health) => health::live(),
-        ("GET" | "HEAD", Place::Ready) => health::ready(state).await,
-        ("GET" | "HEAD", Place::Doctor) => doctor::get(state).await,
-        ("GET" | "HEAD", Place::OpenApi) => openapi::get(),
-        ("GET", Place::Providers(subscription)) => provider::list(state, call, &subscription).await,
-        ("GET", Place::Provider(subscription)) => provider::get(state, call, &subscription).await,
-        ("POST", Place::Registration(subscription, register)) => {
-            provider::register(state, call, &subscription, register).await
+    match asked.route.endpoint {
+        Endpoint::Welcome => health::welcome(),
+        Endpoint::Live => health::live(),
+        Endpoint::Ready => health::ready(state).await,
+        Endpoint::Doctor => doctor::get(state).await,
+        Endpoint::Describe => openapi::get(),
+        Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
+        Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
+        Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,
+        Endpoint::UnregisterProvider => provider::register(state, call, asked.subscription(), false).await,
+        Endpoint::ListGroups => group::list(state, call, asked.subscription()).await,
+        Endpoint::GetGroup => group::get(state, call, asked.group()).await,
+        Endpoint::ProbeGroup => group::head(state, call, asked.group()).await,
+        Endpoint::PutGroup => group::put(state, call, body, asked.group()).await,
+        Endpoint::DeleteGroup => group::delete(state, call, asked.group()).await,
+        Endpoint::GetGroupOperation => group::operation(call),
+        Endpoint::ListCollectionsOfSubscription => {
+            collection::list(state, call, asked.subscription(), None).await
         }
-        ("GET", Place::Groups(subscription)) => group::list(state, call, &subscription).await,
-        ("GET", Place::Group(key)) => group::get(state, call, &key).await,
-        ("HEAD", Place::Group(key)) => group::head(state, call, &key).await,
-        ("PUT", Place::Group(key)) => group::put(state, call, body, &key).await,
-        ("DELETE", Place::Group(key)) => group::delete(state, call, &key).await,
-        ("GET", Place::GroupOperation) => group::operation(call),
-        ("GET", Place::CollectionsOfSubscription(subscription)) => {
-            collection::list(state, call, &subscription, None).await
-        }
-        ("GET", Place::CollectionsOfGroup(group)) => {
+        Endpoint::ListCollectionsOfGroup => {
+            let group = asked.group();
             collection::list(state, call, &group.subscription, Some(&group.name)).await
         }
-        ("GET", Place::Collection(key)) => collection::get(state, call, &key).await,
-        ("PUT", Place::Collection(key)) => collection::put(state, call, body, &key).await,
-        ("PATCH", Place::Collection(key)) => collection::patch(state, call, body, &key).await,
-        ("DELETE", Place::Collection(key)) => collection::delete(state, call, &key).await,
-        ("POST", Place::CollectionSwitch(key, on)) => collection::switch(state, call, &key, on).await,
-        ("GET", Place::Jobs(key)) => job::list(state, call, &key).await,
-        ("GET", Place::Job(key)) => job::get(state, call, &key).await,
-        ("PUT", Place::Job(key)) => job::put(state, call, body, &key).await,
-        ("PATCH", Place::Job(key)) => job::patch(state, call, body, &key).await,
-        ("DELETE", Place::Job(key)) => job::delete(state, call, &key).await,
-        ("POST", Place::JobRun(key)) => job::run(state, call, &key).await,
-        ("GET", Place::JobHistory(key)) => job::history(state, call, &key).await,
-        ("GET", Place::JobOccurrences(key)) => job::occurrences(state, call, &key).await,
-        (method, place) => {
-            let refusal = Answer::error(&ApiError::method_not_allowed(method));
-            Ok(refusal.with_header(header::ALLOW, place.methods()))
-        }
+        Endpoint::GetCollection => collection::get(state, call, asked.collection()).await,
+        Endpoint::PutCollection => collection::put(state, call, body, asked.collection()).await,
+        Endpoint::PatchCollection => collection::patch(state, call, body, asked.collection()).await,
+        Endpoint::DeleteCollection => collection::delete(state, call, asked.collection()).await,
+        Endpoint::EnableCollection => collection::switch(state, call, asked.collection(), true).await,
+        Endpoint::DisableCollection => collection::switch(state, call, asked.collection(), false).await,
+        Endpoint::ListJobs => job::list(state, call, asked.collection()).await,
+        Endpoint::GetJob => job::get(state, call, asked.job()).await,
+        Endpoint::PutJob => job::put(state, call, body, asked.job()).await,
+        Endpoint::PatchJob => job::patch(state, call, body, asked.job()).await,
+        Endpoint::DeleteJob => job::delete(state, call, asked.job()).await,
+        Endpoint::RunJob => job::run(state, call, asked.job()).await,
+        Endpoint::ListHistory => job::history(state, call, asked.job()).await,
+        Endpoint::ListOccurrences => job::occurrences(state, call, asked.job()).await,
     }
 }
 
-impl Place {
-    /// The methods that this place has, for the header `Allow`.
-    fn methods(&self) -> &'static str {
-        match self {
-            Self::Root | Self::Health | Self::Ready | Self::Doctor | Self::OpenApi => "GET, HEAD",
-            Self::Group(_) => "GET, HEAD, PUT, DELETE",
-            Self::Collection(_) | Self::Job(_) => "GET, PUT, PATCH, DELETE",
-            Self::Registration(..) | Self::CollectionSwitch(..) | Self::JobRun(_) => "POST",
-            Self::Providers(_)
-            | Self::Provider(_)
-            | Self::Groups(_)
-            | Self::GroupOperation
-            | Self::CollectionsOfSubscription(_)
-            | Self::CollectionsOfGroup(_)
-            | Self::Jobs(_)
-            | Self::JobHistory(_)
-            | Self::JobOccurrences(_) => "GET",
-        }
-    }
-}
-
-/// The place of a path; none if there is none. A slash at the end does not matter.
-fn place(path: &str) -> Option<Place> {
-    let path = path.strip_prefix('/')?;
-    let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
-    let is = |index: usize, literal: &str| {
-        segments.get(index).is_some_and(|one| one.eq_ignore_ascii_case(literal))
-    };
-    if !is(0, "subscriptions") {
-        return match segments[..] {
-            [""] => Some(Place::Root),
-            ["healthz"] => Some(Place::Health),
-            ["readyz"] => Some(Place::Ready),
-            ["doctor"] => Some(Place::Doctor),
-            ["openapi.json"] => Some(Place::OpenApi),
-            _ => None,
-        };
-    }
-    let subscription = name(segments.get(1)?)?;
-    if is(2, "providers") {
-        if segments.len() == 3 {
-            return Some(Place::Providers(subscription));
-        }
-        return is(3, "microsoft.scheduler").then_some(()).and_then(|()| match segments.len() {
-            4 => Some(Place::Provider(subscription)),
-            5 if is(4, "jobcollections") => Some(Place::CollectionsOfSubscription(subscription)),
-            5 if is(4, "register") => Some(Place::Registration(subscription, true)),
-            5 if is(4, "unregister") => Some(Place::Registration(subscription, false)),
-            _ => None,
-        });
-    }
-    if is(2, "operationresults") && segments.len() == 4 {
-        return Some(Place::GroupOperation);
-    }
-    if !is(2, "resourcegroups") {
-        return None;
-    }
-    if segments.len() == 3 {
-        return Some(Place::Groups(subscription));
-    }
-    let group = GroupKey { subscription, name: name(segments[3])? };
-    if segments.len() == 4 {
-        return Some(Place::Group(group));
-    }
-    if !(is(4, "providers") && is(5, "microsoft.scheduler") && is(6, "jobcollections")) {
-        return None;
-    }
-    if segments.len() == 7 {
-        return Some(Place::CollectionsOfGroup(group));
-    }
-    let collection = CollectionKey { group, name: name(segments[7])? };
-    match segments.len() {
-        8 => return Some(Place::Collection(collection)),
-        9 if is(8, "enable") => return Some(Place::CollectionSwitch(collection, true)),
-        9 if is(8, "disable") => return Some(Place::CollectionSwitch(collection, false)),
-        9 if is(8, "jobs") => return Some(Place::Jobs(collection)),
-        10 | 11 if is(8, "jobs") => {}
-        _ => return None,
-    }
-    let job = JobKey { collection, name: name(segments[9])? };
-    match segments.len() {
-        10 => Some(Place::Job(job)),
-        _ if is(10, "run") => Some(Place::JobRun(job)),
-        _ if is(10, "history") => Some(Place::JobHistory(job)),
-        _ if is(10, "occurrences") => Some(Place::JobOccurrences(job)),
-        _ => None,
-    }
-}
-
-/// A name in a path. Empty ones and such that are not UTF-8 are none.
-fn name(segment: &str) -> Option<Name> {
-    let decoded = percent_decode_str(segment).decode_utf8().ok()?;
-    (!decoded.is_empty()).then(|| Name::new(decoded.into_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fixed_segments_match_in_any_case_and_names_keep_theirs() {
-        let path =
-            "/Subscriptions/S1/RESOURCEGROUPS/Rg/Providers/microsoft.SCHEDULER/JobCollections/JC/JOBS/Jobs";
-        let Some(Place::Job(key)) = place(path) else { panic!("{path} is a job") };
-        assert_eq!(key.name.as_str(), "Jobs");
-        assert_eq!(key.collection.name.as_str(), "JC");
-        assert_eq!(key.collection.group.name.as_str(), "Rg");
-        assert_eq!(key.collection.group.subscription.as_str(), "S1");
-    }
-
-    #[test]
-    fn every_operation_has_its_place_and_nothing_else_has() {
-        let group = || GroupKey { subscription: "s".into(), name: "g".into() };
-        let collection = || CollectionKey::new("s", "g", "c");
-        let check = |path: &str, expected: Option<Place>| assert_eq!(place(path), expected, "{path}");
-        let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
-        check("/", Some(Place::Root));
-        check("/healthz", Some(Place::Health));
-        check("/doctor", Some(Place::Doctor));
-        check("/subscriptions/s/providers", Some(Place::Providers("s".into())));
-        check("/subscriptions/s/providers/Microsoft.Scheduler", Some(Place::Provider("s".into())));
-        check(
-            "/subscriptions/s/providers/Microsoft.Scheduler/register",
-            Some(Place::Registration("s".into(), true)),
-        );
-        check(
-            "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections",
-            Some(Place::CollectionsOfSubscription("s".into())),
-        );
-        check("/subscriptions/s/resourcegroups", Some(Place::Groups("s".into())));
-        check("/subscriptions/s/resourcegroups/g/", Some(Place::Group(group())));
-        check(base, Some(Place::CollectionsOfGroup(group())));
-        check(&format!("{base}/c"), Some(Place::Collection(collection())));
-        check(&format!("{base}/c/enable"), Some(Place::CollectionSwitch(collection(), true)));
-        check(&format!("{base}/c/jobs"), Some(Place::Jobs(collection())));
-        check(&format!("{base}/c/jobs/j%20k"), Some(Place::Job(collection().job("j k"))));
-        check(&format!("{base}/c/jobs/j/run"), Some(Place::JobRun(collection().job("j"))));
-        check(&format!("{base}/c/jobs/j/history"), Some(Place::JobHistory(collection().job("j"))));
-        check(&format!("{base}/c/jobs/j/occurrences"), Some(Place::JobOccurrences(collection().job("j"))));
-        for nowhere in [
-            "",
-            "/x",
-            "/subscriptions",
-            "/subscriptions/s",
-            "/subscriptions//providers",
-            "/subscriptions/s/x",
-            "/subscriptions/s/providers/Microsoft.Storage",
-            "/subscriptions/s/resourceGroups/g/x",
-        ] {
-            check(nowhere, None);
-        }
-        check(&format!("{base}/c/jobs/j/stop"), None);
-        check(&format!("{base}/c/jobs/j/run/1"), None);
-        check(&format!("{base}/c/jobs/%ff"), None);
-        check(&format!("{base}/c/tasks/j"), None);
-    }
+const fn route(
+    endpoint: Endpoint,
+    name: &'static str,
+    methods: &'static [&'static str],
+    level: Level,
+    tail: &'static str,
+    verb: Verb,
+    resource: &'static str,
+) -> Route {
+    Route { name, methods, level, tail, verb, resource, endpoint }
 }

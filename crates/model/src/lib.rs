@@ -19,6 +19,7 @@ mod job;
 mod key;
 pub mod ledger;
 mod plan;
+mod scope;
 mod secret;
 mod uri;
 mod watch;
@@ -36,6 +37,7 @@ pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress, Stretch}
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};
 pub use punctual_recurrence::TICK;
+pub use scope::{Level, Scope};
 pub use secret::Secret;
 pub use uri::usual_authority;
 pub use watch::{ClockEvent, ClockNews, ClockReading, ClockWatch};

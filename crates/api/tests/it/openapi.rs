@@ -1,61 +1,28 @@
 //! The description says what the router does.
 
+use std::path::Path;
+
 use axum::body::Body;
+use punctual_api::{ROUTES, Route};
+use punctual_model::Level;
 use serde_json::Value;
 
 use crate::world::World;
 
-/// Every operation of the router.
-const OPERATIONS: [&str; 35] = [
-    "GET /",
-    "HEAD /",
-    "GET /healthz",
-    "HEAD /healthz",
-    "GET /readyz",
-    "HEAD /readyz",
-    "GET /doctor",
-    "HEAD /doctor",
-    "GET /openapi.json",
-    "HEAD /openapi.json",
-    "GET {s}/providers",
-    "GET {s}/providers/Microsoft.Scheduler",
-    "POST {s}/providers/Microsoft.Scheduler/register",
-    "POST {s}/providers/Microsoft.Scheduler/unregister",
-    "GET {s}/resourcegroups",
-    "GET {s}/resourcegroups/{rg}",
-    "HEAD {s}/resourcegroups/{rg}",
-    "PUT {s}/resourcegroups/{rg}",
-    "DELETE {s}/resourcegroups/{rg}",
-    "GET {s}/operationresults/{id}",
-    "GET {s}/providers/Microsoft.Scheduler/jobCollections",
-    "GET {g}",
-    "GET {c}",
-    "PUT {c}",
-    "PATCH {c}",
-    "DELETE {c}",
-    "POST {c}/enable",
-    "POST {c}/disable",
-    "GET {c}/jobs",
-    "GET {c}/jobs/{job}",
-    "PUT {c}/jobs/{job}",
-    "PATCH {c}/jobs/{job}",
-    "DELETE {c}/jobs/{job}",
-    "POST {c}/jobs/{job}/run",
-    "GET {c}/jobs/{job}/history",
-];
-
-/// Those of Punctual's own api-version.
-const OWN_OPERATIONS: [&str; 1] = ["GET {c}/jobs/{job}/occurrences"];
-
-fn spelt_out(operation: &str) -> String {
-    let group = "{s}/resourceGroups/{rg}/providers/Microsoft.Scheduler/jobCollections";
-    operation
-        .replace("{c}", &format!("{group}/{{jobCollectionName}}"))
-        .replace("{g}", group)
-        .replace("{s}", "/subscriptions/{subscriptionId}")
-        .replace("{rg}", "{resourceGroupName}")
-        .replace("{job}", "{jobName}")
-        .replace("{id}", "{operationId}")
+/// The path of a route as the description writes it.
+fn path(route: &Route) -> String {
+    let group = "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}";
+    let collections = format!("{group}/providers/Microsoft.Scheduler/jobCollections");
+    let scope = match route.level {
+        Level::Everything => String::new(),
+        Level::Subscription => "/subscriptions/{subscriptionId}".to_owned(),
+        // Clients write it so, where it is about the group itself.
+        Level::Group if route.tail.is_empty() => group.replace("Groups", "groups"),
+        Level::Group => group.to_owned(),
+        Level::Collection => format!("{collections}/{{jobCollectionName}}"),
+        Level::Job => format!("{collections}/{{jobCollectionName}}/jobs/{{jobName}}"),
+    };
+    if route.tail.is_empty() && !scope.is_empty() { scope } else { format!("{scope}/{}", route.tail) }
 }
 
 async fn document() -> Value {
@@ -67,11 +34,19 @@ async fn the_description_lists_every_operation_and_no_other() {
     let document = document().await;
     let mut described: Vec<String> = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        described.extend(
-            item.as_object().unwrap().keys().map(|method| format!("{} {path}", method.to_uppercase())),
-        );
+        for (method, operation) in item.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap();
+            described.push(format!("{} {path} {name}", method.to_uppercase()));
+        }
     }
-    let mut expected: Vec<_> = OPERATIONS.into_iter().chain(OWN_OPERATIONS).map(spelt_out).collect();
+    let mut expected: Vec<String> = Vec::new();
+    for route in ROUTES {
+        for method in route.methods {
+            // Two methods of one operation need two ids in a description.
+            let suffix = if *method == "HEAD" && route.methods.len() > 1 { "Head" } else { "" };
+            expected.push(format!("{method} {} {}{suffix}", path(route), route.name));
+        }
+    }
     described.sort();
     expected.sort();
     assert_eq!(described, expected);
@@ -129,11 +104,66 @@ async fn every_reference_leads_somewhere_and_every_part_is_used() {
 async fn the_examples_of_the_description_are_accepted() {
     let world = World::new().await;
     let document = document().await;
-    let path = spelt_out("{c}/jobs/{job}");
+    let path = path(ROUTES.iter().find(|route| route.name == "putJob").unwrap());
     let examples = &document["paths"][path]["put"]["requestBody"]["content"]["application/json"]["examples"];
     for (number, (name, example)) in examples.as_object().unwrap().iter().enumerate() {
         let path = format!("Jc/jobs/j{number}?api-version=2026-11-01");
         let answer = world.put(&path, example["value"].clone()).await;
         assert_eq!(answer.status, 201, "{name}: {}", answer.text);
     }
+}
+
+/// The lines of the table of operations in the reference.
+fn table(document: &Value) -> String {
+    let mut lines = "| operation | method and path | success | name |\n|---|---|---|---|\n".to_owned();
+    for route in ROUTES {
+        let item = &document["paths"][path(route)][route.methods[0].to_lowercase()];
+        let responses = item["responses"].as_object().unwrap().keys();
+        let success: Vec<&str> =
+            responses.map(String::as_str).filter(|status| status.starts_with('2')).collect();
+        let parameters = item["parameters"].as_array().into_iter().flatten().map(|parameter| {
+            let reference = parameter["$ref"].as_str();
+            reference.map_or(parameter, |target| document.pointer(&target[1..]).unwrap())
+        });
+        let asked: Vec<String> = parameters
+            .filter(|parameter| {
+                parameter["in"] == "query"
+                    && !["api-version", "$skiptoken"].contains(&parameter["name"].as_str().unwrap())
+            })
+            .map(|parameter| format!("`{}`", parameter["name"].as_str().unwrap()))
+            .collect();
+        let mut with = if asked.is_empty() { String::new() } else { format!(" with {}", asked.join(", ")) };
+        let own = "#/components/parameters/own-api-version";
+        if item["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["$ref"] == own)) {
+            with += " (2026-11-01 only)";
+        }
+        let shown = path(route)
+            .replace(&path(ROUTES.iter().find(|route| route.name == "getCollection").unwrap()), "{C}")
+            .replace("{subscriptionId}", "{s}")
+            .replace("{resourceGroupName}", "{g}")
+            .replace("{jobName}", "{job}");
+        lines += &format!(
+            "| {} | {} `{shown}`{with} | {} | `{}` |\n",
+            item["summary"].as_str().unwrap(),
+            route.methods.join(", "),
+            success.join(" or "),
+            route.name
+        );
+    }
+    lines
+}
+
+#[tokio::test]
+async fn the_reference_lists_every_operation() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/api.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (begin, end) = ("<!-- operations -->\n", "<!-- end of operations -->\n");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (shown, after) = rest.split_once(end).unwrap();
+    let expected = table(&document().await);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, format!("{before}{begin}{expected}{end}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(shown, expected, "UPDATE_GOLDEN=1 writes it anew");
 }

@@ -1,0 +1,268 @@
+//! What a request asks for: a verb on a scope, found once from its method and path.
+//!
+//! Whoever needs to know what is being done takes it from here, so that all say the same: which code answers,
+//! what it is called in logs and counters, and what right it takes.
+
+use punctual_arm::split_path;
+use punctual_model::{CollectionKey, GroupKey, JobKey, Level, Name, Scope};
+
+use crate::route::{Endpoint, ROUTES};
+
+/// What one request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) route: &'static Route,
+    pub(crate) scope: Scope,
+}
+
+/// One line of [`ROUTES`]: an operation of the API, whatever it is done to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Route {
+    /// What it is called: `operationId` in the description. It never changes.
+    pub name: &'static str,
+    /// By these methods, in capitals.
+    pub methods: &'static [&'static str],
+    /// The scope that its path names.
+    pub level: Level,
+    /// What its path has behind the scope, without slashes around it; `{…}` is any one segment.
+    pub tail: &'static str,
+    /// What is done.
+    pub verb: Verb,
+    /// What it is done to, as ARM calls it.
+    pub resource: &'static str,
+    /// What answers it.
+    pub(crate) endpoint: Endpoint,
+}
+
+/// What is done to a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Asks whether the server is there; learns nothing of what is on it.
+    Probe,
+    /// Changes nothing.
+    Read,
+    /// Creates, replaces or changes.
+    Write,
+    /// Deletes, with all that is in it.
+    Delete,
+    /// Runs a job once.
+    Run,
+    /// Switches on.
+    Enable,
+    /// Switches off.
+    Disable,
+    /// Registers a subscription with the provider.
+    Register,
+    /// Takes that back.
+    Unregister,
+}
+
+/// Why a request asks for nothing that there is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoOperation {
+    /// There is no such path.
+    Path,
+    /// There is, but not with this method; these are the ones it has.
+    Method { allowed: String },
+}
+
+impl Operation {
+    /// The operation of a method and a path.
+    pub(crate) fn find(method: &str, path: &str) -> Result<Self, NoOperation> {
+        let (scope, tail) = split_path(path).ok_or(NoOperation::Path)?;
+        let level = scope.level();
+        let mut here =
+            ROUTES.iter().filter(|route| route.level == level && fits(route.tail, tail)).peekable();
+        if here.peek().is_none() {
+            return Err(NoOperation::Path);
+        }
+        match here.clone().find(|route| route.methods.contains(&method)) {
+            Some(route) => Ok(Self { route, scope }),
+            None => {
+                let methods: Vec<&str> = here.flat_map(|route| route.methods).copied().collect();
+                Err(NoOperation::Method { allowed: methods.join(", ") })
+            }
+        }
+    }
+
+    /// The subscription of an operation whose route names one.
+    pub(crate) fn subscription(&self) -> &Name {
+        match &self.scope {
+            Scope::Subscription(name) => name,
+            Scope::Everything | Scope::Group(_) | Scope::Collection(_) | Scope::Job(_) => self.misrouted(),
+        }
+    }
+
+    /// The group of an operation whose route names one.
+    pub(crate) fn group(&self) -> &GroupKey {
+        match &self.scope {
+            Scope::Group(key) => key,
+            Scope::Everything | Scope::Subscription(_) | Scope::Collection(_) | Scope::Job(_) => {
+                self.misrouted()
+            }
+        }
+    }
+
+    /// The collection of an operation whose route names one.
+    pub(crate) fn collection(&self) -> &CollectionKey {
+        match &self.scope {
+            Scope::Collection(key) => key,
+            Scope::Everything | Scope::Subscription(_) | Scope::Group(_) | Scope::Job(_) => self.misrouted(),
+        }
+    }
+
+    /// The job of an operation whose route names one.
+    pub(crate) fn job(&self) -> &JobKey {
+        match &self.scope {
+            Scope::Job(key) => key,
+            Scope::Everything | Scope::Subscription(_) | Scope::Group(_) | Scope::Collection(_) => {
+                self.misrouted()
+            }
+        }
+    }
+
+    /// A test asks for every route once, so that this is not reached.
+    fn misrouted(&self) -> ! {
+        panic!("the endpoint of {} is called with another scope than its route has", self.route.name)
+    }
+}
+
+impl Route {
+    /// The right that it takes, as ARM calls it, such as `Microsoft.Scheduler/jobcollections/jobs/run/action`.
+    pub fn action(&self) -> String {
+        let done = match self.verb {
+            Verb::Probe | Verb::Read => "read",
+            Verb::Write => "write",
+            Verb::Delete => "delete",
+            Verb::Run => "run/action",
+            Verb::Enable => "enable/action",
+            Verb::Disable => "disable/action",
+            Verb::Register => "register/action",
+            Verb::Unregister => "unregister/action",
+        };
+        format!("{}/{done}", self.resource)
+    }
+}
+
+/// Whether a tail is that of a route; fixed segments match in any letter case.
+fn fits(pattern: &str, tail: &str) -> bool {
+    let (mut expected, mut segments) = (pattern.split('/'), tail.split('/'));
+    loop {
+        match (expected.next(), segments.next()) {
+            (None, None) => return true,
+            (Some(expected), Some(segment)) if expected.starts_with('{') && !segment.is_empty() => {}
+            (Some(expected), Some(segment)) if expected.eq_ignore_ascii_case(segment) => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// A path of a route, with names that stand for themselves.
+    fn path(route: &Route) -> String {
+        let scope = match route.level {
+            Level::Everything => "",
+            Level::Subscription => "/subscriptions/s",
+            Level::Group => "/subscriptions/s/resourceGroups/g",
+            Level::Collection => {
+                "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c"
+            }
+            Level::Job => {
+                "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c/jobs/j"
+            }
+        };
+        format!("{scope}/{}", route.tail)
+    }
+
+    #[test]
+    fn every_route_is_found_by_its_methods_and_its_path_in_any_letter_case() {
+        for route in ROUTES {
+            for method in route.methods {
+                let found = Operation::find(method, &path(route)).unwrap();
+                assert_eq!((found.route.name, found.scope.level()), (route.name, route.level));
+                for spelt in [path(route).to_uppercase(), path(route).to_lowercase()] {
+                    assert_eq!(Operation::find(method, &spelt), Ok(found.clone()), "{spelt}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_methods_of_a_path_are_each_given_once() {
+        let names: HashSet<_> = ROUTES.iter().map(|route| route.name).collect();
+        assert_eq!(names.len(), ROUTES.len());
+        let ways = ROUTES.iter().flat_map(|route| route.methods.iter().map(|method| (method, path(route))));
+        let count = ways.clone().count();
+        assert_eq!(ways.collect::<HashSet<_>>().len(), count);
+    }
+
+    #[test]
+    fn what_reads_has_a_method_that_is_safe_and_nothing_else_has() {
+        for route in ROUTES {
+            let safe = route.methods.iter().all(|method| ["GET", "HEAD"].contains(method));
+            assert_eq!(safe, matches!(route.verb, Verb::Probe | Verb::Read), "{}", route.name);
+        }
+    }
+
+    #[test]
+    fn actions_are_named_as_arm_named_them() {
+        let check = |name: &str, expected: &str| {
+            let route = ROUTES.iter().find(|route| route.name == name).unwrap();
+            assert_eq!(route.action(), expected, "{name}");
+        };
+        check("listCollectionsOfSubscription", "Microsoft.Scheduler/jobcollections/read");
+        check("patchCollection", "Microsoft.Scheduler/jobcollections/write");
+        check("deleteCollection", "Microsoft.Scheduler/jobcollections/delete");
+        check("enableCollection", "Microsoft.Scheduler/jobcollections/enable/action");
+        check("disableCollection", "Microsoft.Scheduler/jobcollections/disable/action");
+        check("listJobs", "Microsoft.Scheduler/jobcollections/jobs/read");
+        check("putJob", "Microsoft.Scheduler/jobcollections/jobs/write");
+        check("deleteJob", "Microsoft.Scheduler/jobcollections/jobs/delete");
+        check("runJob", "Microsoft.Scheduler/jobcollections/jobs/run/action");
+        check("listHistory", "Microsoft.Scheduler/jobcollections/jobs/jobhistories/read");
+        check("putGroup", "Microsoft.Resources/subscriptions/resourceGroups/write");
+        check("registerProvider", "Microsoft.Scheduler/register/action");
+    }
+
+    #[test]
+    fn a_path_that_is_not_in_the_table_is_not_found() {
+        let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
+        for path in [
+            "",
+            "/x",
+            "/healthz/x",
+            "/subscriptions",
+            "/subscriptions/s",
+            "/subscriptions//providers",
+            "/subscriptions/s/x",
+            "/subscriptions/s/operationresults",
+            "/subscriptions/s/providers/Microsoft.Storage",
+            "/subscriptions/s/resourceGroups/g/x",
+            &format!("{base}/c/jobs/j/stop"),
+            &format!("{base}/c/jobs/j/run/1"),
+            &format!("{base}/c/jobs/%ff"),
+            &format!("{base}/c/tasks/j"),
+        ] {
+            assert_eq!(Operation::find("GET", path), Err(NoOperation::Path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_method_that_a_path_does_not_have_is_told_which_it_has() {
+        let check = |method: &str, path: &str, allowed: &str| {
+            let expected = NoOperation::Method { allowed: allowed.to_owned() };
+            assert_eq!(Operation::find(method, path), Err(expected), "{method} {path}");
+        };
+        check("PUT", "/healthz", "GET, HEAD");
+        check("get", "/healthz", "GET, HEAD");
+        check("PATCH", "/subscriptions/s/resourceGroups/g", "GET, HEAD, PUT, DELETE");
+        let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
+        check("POST", &format!("{base}/c/jobs/j"), "GET, PUT, PATCH, DELETE");
+        check("GET", &format!("{base}/c/jobs/j/run"), "POST");
+    }
+}

@@ -1,0 +1,60 @@
+//! One request: what it asks for, and its answer.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use http::{Request, Response, header};
+use punctual_arm::ApiError;
+
+use crate::answer::{Answer, Ids};
+use crate::operation::{NoOperation, Operation};
+use crate::request::{Call, Unread};
+use crate::route::{self, Endpoint};
+use crate::state::ApiState;
+
+/// Answers a request. Whatever goes wrong is an answer, too.
+pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let call = Call::new(&parts);
+    let ids = Ids::new(&state);
+    let answer = match call.refusal() {
+        Some(error) => Err(error),
+        None => answer(&state, &call, Unread(body), parts.method.as_str(), parts.uri.path()).await,
+    };
+    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
+
+async fn answer(
+    state: &ApiState,
+    call: &Call<'_>,
+    body: Unread,
+    method: &str,
+    path: &str,
+) -> Result<Answer, ApiError> {
+    match Operation::find(method, path) {
+        Ok(operation) => route::answer(&operation, state, call, body).await,
+        Err(NoOperation::Path) => Err(ApiError::no_operation(path)),
+        Err(NoOperation::Method { allowed }) => {
+            let refusal = Answer::error(&ApiError::method_not_allowed(method));
+            Ok(refusal.with_header(header::ALLOW, &allowed))
+        }
+    }
+}
+
+/// Answers a request to a process that serves nothing but health.
+pub(crate) async fn serve_health(
+    State(state): State<Arc<ApiState>>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
+    let answer = match Operation::find(parts.method.as_str(), parts.uri.path()) {
+        Ok(operation) if served.contains(&operation.route.endpoint) => {
+            route::answer(&operation, &state, &Call::new(&parts), Unread(body)).await
+        }
+        Ok(_) | Err(_) => Err(ApiError::no_operation(parts.uri.path())),
+    };
+    let ids = Ids::new(&state);
+    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
