@@ -1,31 +1,55 @@
-//! The picture in ARCHITECTURE.md is compared with what cargo knows, so that it can't lie.
+//! ARCHITECTURE.md is the one place that says which crate knows which: its table and its picture are compared
+//! with what cargo knows, and the files that it names with those that there are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may know whom: only what is named here.
-fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    [
-        ("recurrence", vec![]),
-        ("pfx", vec![]),
-        ("model", vec!["recurrence"]),
-        ("arm", vec!["model", "pfx", "recurrence"]),
-        ("store", vec!["model", "recurrence"]),
-        ("store-sqlite", vec!["model", "recurrence", "store"]),
-        ("actions", vec!["model", "pfx"]),
-        ("runner", vec!["model", "recurrence", "store"]),
-        ("api", vec!["arm", "model", "store"]),
-        // Measures; dev only.
-        ("bench", vec![]),
-        ("sim", vec!["model", "recurrence", "runner", "store", "store-sqlite"]),
-        ("cli", vec!["actions", "api", "arm", "model", "recurrence", "runner", "store", "store-sqlite"]),
-    ]
-    .into_iter()
-    .map(|(name, knows)| (name, knows.into_iter().collect()))
-    .collect()
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn text() -> String {
+    std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap()
+}
+
+/// What is in backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The table of crates: each with those that it knows.
+fn table(text: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let lines = text.lines().skip_while(|line| *line != "| crate | purpose | knows |").skip(2);
+    lines
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+            let [name, _purpose, knows] = cells[..] else { panic!("three cells: {line}") };
+            let name = quoted(name).next().unwrap_or_else(|| panic!("a name: {line}"));
+            (name.to_owned(), quoted(knows).map(str::to_owned).collect())
+        })
+        .collect()
+}
+
+/// A line of the picture.
+struct Layer {
+    crates: Vec<String>,
+    label: String,
+}
+
+fn layers(text: &str) -> Vec<Layer> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix('│')?.strip_suffix('│'));
+    lines
+        .map(|line| {
+            let (crates, label) =
+                line.split_once('│').unwrap_or_else(|| panic!("crates and a label: {line}"));
+            let crates = crates.split_whitespace().map(str::to_owned).collect();
+            Layer { crates, label: label.trim().to_owned() }
+        })
+        .collect()
 }
 
 /// Crates that pure crates must not have, at any depth.
@@ -34,7 +58,7 @@ const IMPURE: [&str; 6] = ["tokio", "hyper", "axum", "rusqlite", "http", "rustls
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--no-deps"])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .current_dir(root())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -47,26 +71,44 @@ fn folder(package: &Value) -> String {
     manifest.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned()
 }
 
-#[test]
-fn crates_know_only_whom_they_may() {
-    let metadata = metadata();
+/// The crates of this workspace, each with those of them that it depends on. Tests may know more than what they
+/// test.
+fn cargo(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let packages = metadata["packages"].as_array().unwrap();
     let folders: BTreeMap<&str, String> =
         packages.iter().map(|package| (package["name"].as_str().unwrap(), folder(package))).collect();
-    let allowed = allowed();
-    for package in packages {
-        let name = folder(package);
-        let Some(may_know) = allowed.get(name.as_str()) else {
-            panic!("{name} is not in the picture: add it to ARCHITECTURE.md and here")
-        };
-        for dependency in package["dependencies"].as_array().unwrap() {
-            // Tests may know more than what they test.
-            if dependency["kind"] == "dev" {
-                continue;
-            }
-            if let Some(known) = folders.get(dependency["name"].as_str().unwrap()) {
-                assert!(may_know.contains(known.as_str()), "{name} must not depend on {known}");
-            }
+    let known = |package: &Value| -> BTreeSet<String> {
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        let used = dependencies.filter(|dependency| dependency["kind"] != "dev");
+        used.filter_map(|dependency| folders.get(dependency["name"].as_str().unwrap()).cloned()).collect()
+    };
+    packages.iter().map(|package| (folder(package), known(package))).collect()
+}
+
+#[test]
+fn the_table_says_which_crate_knows_which() {
+    let (said, done) = (table(&text()), cargo(&metadata()));
+    assert_eq!(
+        said.keys().collect::<Vec<_>>(),
+        done.keys().collect::<Vec<_>>(),
+        "the crates of ARCHITECTURE.md"
+    );
+    for (name, knows) in &done {
+        assert_eq!(&said[name], knows, "what {name} knows, by ARCHITECTURE.md and by its Cargo.toml");
+    }
+}
+
+#[test]
+fn a_crate_knows_only_crates_of_lower_layers() {
+    let text = text();
+    let (table, layers) = (table(&text), layers(&text));
+    let depth = |name: &String| layers.iter().position(|layer| layer.crates.contains(name));
+    let shown = layers.iter().map(|layer| layer.crates.len()).sum::<usize>();
+    assert_eq!(shown, table.len(), "each crate is in the picture once");
+    for (name, knows) in &table {
+        let own = depth(name).unwrap_or_else(|| panic!("{name} is not in the picture"));
+        for known in knows {
+            assert!(depth(known) > Some(own), "{name} knows {known}, which is not below it in the picture");
         }
     }
 }
@@ -74,9 +116,15 @@ fn crates_know_only_whom_they_may() {
 #[test]
 fn pure_crates_have_no_runtime_no_http_no_sql() {
     let metadata = metadata();
+    let pure: Vec<String> = layers(&text())
+        .into_iter()
+        .filter(|layer| layer.label.starts_with("pure"))
+        .flat_map(|layer| layer.crates)
+        .collect();
+    assert!(pure.len() >= 4, "{pure:?}");
     for package in metadata["packages"].as_array().unwrap() {
         let name = folder(package);
-        if !["recurrence", "model", "arm", "pfx"].contains(&name.as_str()) {
+        if !pure.contains(&name) {
             continue;
         }
         for dependency in package["dependencies"].as_array().unwrap() {
@@ -92,9 +140,22 @@ fn pure_crates_have_no_runtime_no_http_no_sql() {
 }
 
 #[test]
+fn every_file_that_is_named_exists() {
+    let (root, text) = (root(), text());
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let files = quoted(&text).filter(|name| name.starts_with("crates/") || name.starts_with("docs/"));
+    let named: Vec<&str> = links.chain(files).collect();
+    assert!(named.len() > 5, "{named:?}");
+    for name in named {
+        assert!(root.join(name).exists(), "ARCHITECTURE.md names {name}, which does not exist");
+    }
+    let short = quoted(&text).find(|name| name.ends_with(".rs") && !name.starts_with("crates/"));
+    assert_eq!(short, None, "files are named from the root, so that they are found and checked");
+}
+
+#[test]
 fn every_source_file_says_what_it_is_for() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders = vec![root.to_path_buf()];
+    let mut folders = vec![root().join("crates")];
     let mut checked = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
@@ -113,9 +174,8 @@ fn every_source_file_says_what_it_is_for() {
 
 #[test]
 fn sql_text_lives_only_in_the_store_crates() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in allowed().keys().filter(|name| !name.starts_with("store-")) {
-        let mut folders = vec![root.join(name).join("src")];
+    for name in table(&text()).keys().filter(|name| !name.starts_with("store-")) {
+        let mut folders = vec![root().join("crates").join(name).join("src")];
         while let Some(folder) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
             for entry in entries {
