@@ -19,6 +19,9 @@ pub const OCCURRENCES_LIMIT: usize = 500;
 pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) -> Json<'_> {
     let rows = shown.rows.iter().map(|row| answer(row, dialect)).collect();
     let mut list = page::members(rows, next_link);
+    if let Some(before) = shown.pruned_before {
+        list.insert("prunedBefore", time::instant(before).into());
+    }
     if let Some(reason) = &shown.never_matches {
         list.insert("neverMatches", reason.as_str().into());
     }

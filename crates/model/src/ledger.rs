@@ -62,6 +62,8 @@ pub struct Ledger<'a> {
     pub records: Vec<&'a Record>,
     /// Ordered by their first occurrence; at most [`SKIPS_MAX`].
     pub skips: &'a [Skip],
+    /// Records and skips from before this instant may have been deleted; none if all are there.
+    pub pruned_before: Option<Timestamp>,
 }
 
 /// Some occurrences of a ledger, in order.
@@ -72,6 +74,8 @@ pub struct Page {
     /// All occurrences up to and including this instant are shown, and the rest of the window lies behind it;
     /// none if this is the last page.
     pub shown_until: Option<Timestamp>,
+    /// Occurrences before this instant may be missing, because what was recorded of them was deleted.
+    pub pruned_before: Option<Timestamp>,
     /// Why the job's schedule never matches, if it never does.
     pub never_matches: Option<String>,
 }
@@ -91,8 +95,12 @@ impl Ledger<'_> {
         let more = rows.len() > limit;
         let rows: Vec<Row> = rows.into_values().take(limit).collect();
         let last = if more { rows.last().map(|row| row.due_at) } else { Some(window.until) };
-        let never_matches = timetable.and_then(|timetable| timetable.never_matches());
-        Page { shown_until: last.filter(|&last| last < to), rows, never_matches }
+        Page {
+            shown_until: last.filter(|&last| last < to),
+            rows,
+            pruned_before: self.pruned_before.filter(|&before| from < before && self.may_miss(before)),
+            never_matches: timetable.and_then(|timetable| timetable.never_matches()),
+        }
     }
 
     /// The last instant up to which everything is known. Where the records were cut, the last occurrence may
@@ -103,6 +111,11 @@ impl Ledger<'_> {
         let cuts = record.map(|record| record.nominal_at).into_iter().chain(skip.map(|skip| skip.first_at));
         // Whatever is cut, the next page begins behind this one.
         cuts.map(|cut| before(cut).max(from)).fold(to, Timestamp::min)
+    }
+
+    /// Whether something of the job may have been recorded before an instant.
+    fn may_miss(&self, before: Timestamp) -> bool {
+        self.job.generation > 1 || self.job.put_at < before
     }
 
     fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {

@@ -304,6 +304,10 @@ impl Archive for Watched {
         self.read(self.shared.store().skips(job, from, to, limit)).await
     }
 
+    async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {
+        self.read(self.shared.store().pruned_before(job)).await
+    }
+
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let count = self.shared.store().prune(before, limit).await?;
         self.shared.book.open().pruned(before);

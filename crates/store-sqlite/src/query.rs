@@ -15,6 +15,7 @@ mod text {
 
     queries! {
         begin
+        capped_since
         collection
         collection_count
         collection_ids

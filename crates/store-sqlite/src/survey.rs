@@ -136,7 +136,8 @@ fn damage<T>(read: Result<T, Mishap>) -> Result<Option<String>, Mishap> {
     read.map_or_else(|mishap| mishap.into_damage().map(Some), |_| Ok(None))
 }
 
-fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mishap> {
+/// Records that ended before this instant may be gone.
+pub(crate) fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mishap> {
     let before = row::one(conn, query::pruned_before, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?;
     before.flatten().map(instant).transpose()
 }

@@ -31,6 +31,10 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Skip>, Trouble>;
 
+    /// Records of a job from before this instant may have been deleted, by [`prune`](Self::prune) or
+    /// [`prune_to`](Self::prune_to); none if all are there.
+    async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble>;
+
     /// Deletes records that ended, and skips that were decided, before an instant; at most `limit`
     /// of each, so that it never holds up a firing. Returns how many went.
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble>;

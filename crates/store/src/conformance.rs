@@ -115,6 +115,7 @@ macro_rules! conformance {
         $crate::conformance_cases! { $make, housekeeping:
             prune_goes_in_bounded_steps
             prune_to_keeps_the_newest
+            what_was_pruned_is_known
             purge_deletes_what_has_ended
             purge_leaves_what_has_an_entry
         }

@@ -37,6 +37,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
     let records =
         store.records_between(job.id, from, to, RECORDS_MAX).await.map_err(|error| trouble(&error))?;
     let skips = store.skips(job.id, from, to, SKIPS_MAX).await.map_err(|error| trouble(&error))?;
+    let pruned_before = store.pruned_before(job.id).await.map_err(|error| trouble(&error))?;
     let in_flight = store.in_flight(&[job.id]).await.map_err(|error| trouble(&error))?;
     let ledger = Ledger {
         job: &job,
@@ -45,6 +46,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         now,
         records: records.iter().map(|stored| &stored.record).collect(),
         skips: &skips,
+        pruned_before,
     };
     let shown = ledger.page(from, to, asked.limit);
     let until = shown.shown_until.filter(|_| !asked.topped);

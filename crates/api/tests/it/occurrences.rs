@@ -107,4 +107,7 @@ async fn past_occurrences_are_not_pending_when_their_records_are_gone() {
     let rows = answer.body["value"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["outcome"]), (1, &json!("retrying")), "{}", answer.text);
     assert_eq!(rows[0]["dueTime"], "2026-11-15T12:05:00Z");
+    assert_eq!(answer.body["prunedBefore"], "2026-11-15T12:35:00Z", "the list says that it is not whole");
+    let later = list(&world, "&from=2026-11-15T12:35:00Z").await.is(200);
+    assert_eq!(later.body.get("prunedBefore"), None);
 }

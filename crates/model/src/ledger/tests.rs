@@ -53,6 +53,7 @@ fn ledger(job: &Job) -> Ledger<'_> {
         now: at("2026-11-15T12:00:00Z"),
         records: Vec::new(),
         skips: &[],
+        pruned_before: None,
     }
 }
 
@@ -184,6 +185,22 @@ fn past_occurrences_whose_records_are_gone_are_not_pending_where_nothing_follows
         ("2026-11-15T12:10:00Z".to_owned(), Outcome::Retrying),
     ];
     assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_page_says_from_when_on_it_is_whole_if_it_begins_before() {
+    let mut job = put(minutely());
+    let check = |job: &Job, pruned: &str, from: &str, told: bool| {
+        let pruned_before = Some(at(pruned));
+        let page = Ledger { pruned_before, ..ledger(job) }.page(at(from), Timestamp::MAX, 1);
+        assert_eq!(page.pruned_before, pruned_before.filter(|_| told), "{pruned} {from}");
+    };
+    check(&job, "2026-12-01T00:00:00Z", "2026-11-20T00:00:00Z", true);
+    check(&job, "2026-12-01T00:00:00Z", "2026-12-01T00:00:00Z", false);
+    check(&job, "2026-11-01T00:00:00Z", "2026-10-01T00:00:00Z", false);
+    // What was recorded of an earlier generation may be gone.
+    job.generation = 2;
+    check(&job, "2026-11-01T00:00:00Z", "2026-10-01T00:00:00Z", true);
 }
 
 fn record(nominal_at: Timestamp, status: RecordStatus) -> Record {

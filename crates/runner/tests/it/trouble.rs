@@ -160,6 +160,7 @@ pass_on! { Archive:
     history(ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
     records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
     skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
+    pruned_before(job: JobId) -> Result<Option<Timestamp>, Trouble>;
     prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
     prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;
     purge(before: Timestamp, limit: usize) -> Result<usize, Trouble>;

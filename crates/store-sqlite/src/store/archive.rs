@@ -12,7 +12,8 @@ use rusqlite::params;
 use super::SqliteStore;
 use super::resources::one_more;
 use crate::row::bound;
-use crate::{query, row};
+use crate::standing::instant;
+use crate::{query, row, survey};
 
 /// How many jobs are looked at in one transaction of `prune_to`.
 const CROWDED_MAX: usize = 256;
@@ -58,6 +59,14 @@ impl Archive for SqliteStore {
         let read = self.readers.call_long("read skips", move |conn| {
             let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
             row::many(conn, query::skips, params, row::skip)
+        });
+        read.await
+    }
+
+    async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {
+        let read = self.readers.call("read since when the history is whole", move |conn| {
+            let oldest = row::number(conn, query::capped_since, [job.0])?;
+            Ok(survey::pruned_before(conn)?.max(oldest.map(instant).transpose()?))
         });
         read.await
     }

@@ -57,6 +57,28 @@ pub async fn prune_to_keeps_the_newest(store: Arc<dyn Store>) {
     assert_eq!(world.store.prune_to(1, MANY).await.unwrap(), 1);
 }
 
+pub async fn what_was_pruned_is_known(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let mut jobs = Vec::new();
+    for name in ["a", "b"] {
+        let job = world.put_job(a_job(collection.key.job(name), None), &collection).await.unwrap();
+        jobs.push(job);
+    }
+    let before = async |index: usize| world.store.pruned_before(jobs[index].id).await.unwrap();
+    let records = |index: usize, seconds: std::ops::Range<i64>| {
+        seconds.map(|second| a_record(&jobs[index], at(second), RecordStatus::Completed)).collect()
+    };
+    world.record(&jobs[0].key, records(0, 20..25), Vec::new()).await;
+    world.record(&jobs[1].key, records(1, 10..12), Vec::new()).await;
+    assert_eq!((before(0).await, before(1).await), (None, None), "nothing went");
+    world.store.prune_to(3, MANY).await.unwrap();
+    assert_eq!((before(0).await, before(1).await), (Some(at(22)), None), "the oldest two of one job");
+    world.store.prune(at(12), MANY).await.unwrap();
+    assert_eq!(before(0).await, Some(at(22)), "more went of this one");
+    assert_eq!(before(1).await, Some(at(12)));
+}
+
 pub async fn purge_deletes_what_has_ended(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;

@@ -63,6 +63,14 @@ impl Archive for MemoryStore {
         Ok(found)
     }
 
+    async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {
+        let state = self.state();
+        let capped = state.capped.contains_key(&job);
+        let records = state.records.values().filter(|record| capped && record.job == job);
+        let oldest = records.map(|record| record.started_at).min();
+        Ok(state.pruned_before.max(oldest))
+    }
+
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let mut state = self.state();
         let mut old: Vec<(Timestamp, i64)> = state
