@@ -28,32 +28,33 @@ pub struct Actions {
 }
 
 impl Actions {
-    /// Reads the system's certificate authorities, so that this is not for every day. The clock tells the
-    /// real time, by which tokens expire, also where the schedule has another.
+    /// Checks the settings and reads the system's certificate authorities, which is slow: call it once. `clock` must
+    /// be the real clock, because tokens expire in real time even if the schedule runs on a virtual clock.
     pub fn new(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, SettingsError> {
         let mut problems = Problems::default();
-        let user_agent = problems.note(
+        let user_agent = problems.check(
             "user_agent",
             HeaderValue::try_from(&settings.user_agent)
                 .map_err(|_| "holds characters that can't be sent".to_owned()),
         );
-        let authority = problems.note("oauth_authority", authority(&settings.oauth_authority));
-        let queues = problems.note("storage_queue_endpoint", Endpoint::new(&settings.storage_queue_endpoint));
+        let authority = problems.check("oauth_authority", authority(&settings.oauth_authority));
+        let queues =
+            problems.check("storage_queue_endpoint", Endpoint::new(&settings.storage_queue_endpoint));
         let amqp = problems
-            .note("service_bus_amqp_endpoint", AmqpEndpoint::new(&settings.service_bus_amqp_endpoint));
+            .check("service_bus_amqp_endpoint", AmqpEndpoint::new(&settings.service_bus_amqp_endpoint));
         let rest = problems
-            .note("service_bus_rest_endpoint", RestEndpoint::new(&settings.service_bus_rest_endpoint));
+            .check("service_bus_rest_endpoint", RestEndpoint::new(&settings.service_bus_rest_endpoint));
         let queue_address = problems
-            .note("service_bus_queue_address", EntityAddress::new(&settings.service_bus_queue_address));
+            .check("service_bus_queue_address", EntityAddress::new(&settings.service_bus_queue_address));
         let topic_address = problems
-            .note("service_bus_topic_address", EntityAddress::new(&settings.service_bus_topic_address));
+            .check("service_bus_topic_address", EntityAddress::new(&settings.service_bus_topic_address));
         for (name, duration) in [
             ("timeout", settings.timeout),
             ("service_bus_token_lifetime", settings.service_bus_token_lifetime),
         ] {
             let longer =
                 if duration.is_zero() { Err("must be longer than nothing".to_owned()) } else { Ok(()) };
-            problems.note(name, longer);
+            problems.check(name, longer);
         }
         let dialer = Arc::new(Dialer::new(settings.egress, settings.timeout));
         let limits =
@@ -64,7 +65,7 @@ impl Actions {
                 Clients::new(Arc::clone(&dialer), trust, limits).map_err(|error| error.to_string())?;
             Ok((TlsConnector::from(tls), clients))
         });
-        let secured = problems.note("authorities_pem", secured);
+        let secured = problems.check("authorities_pem", secured);
         let (
             Some(user_agent),
             Some(authority),
@@ -95,8 +96,8 @@ impl Actions {
         Ok(Self { timeout: settings.timeout, user_agent, clients, tokens, queues, bus })
     }
 
-    /// Makes one attempt. Whatever goes wrong is a failed outcome that says why; it is there after the
-    /// time-out of the settings at the latest. Dropping the future gives the attempt up.
+    /// Makes one attempt. If it goes wrong, the outcome is a failure with the reason. It takes at most the time-out of
+    /// the settings. Dropping the future cancels the attempt.
     pub async fn fire(&self, firing: &Firing) -> Outcome {
         let Some(action) = firing.target() else {
             let message = format!("The job has no action for step {}.", firing.step);
@@ -115,13 +116,13 @@ impl Actions {
     }
 }
 
-/// What is wrong with the settings.
+/// Collects problems of the settings.
 #[derive(Default)]
 struct Problems(Vec<SettingsProblem>);
 
 impl Problems {
-    /// What was made of a setting, or a note of what is wrong with it.
-    fn note<T>(&mut self, setting: &'static str, made: Result<T, String>) -> Option<T> {
+    /// Returns the value of a setting, or records its problem.
+    fn check<T>(&mut self, setting: &'static str, made: Result<T, String>) -> Option<T> {
         made.map_err(|text| self.0.push(SettingsProblem { setting, text })).ok()
     }
 }

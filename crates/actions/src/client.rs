@@ -1,8 +1,8 @@
-//! HTTP clients with their pools of connections, one for each identity.
+//! HTTP clients, each with its own connection pool.
 //!
-//! A connection on which one job's certificate was shown is never used for another job: each certificate
-//! has a client, and so a pool, of its own, found by a hash of the file and its password, so that only
-//! who has both can get at it.
+//! There is one client per client certificate, so that a connection that was authenticated with one job's certificate
+//! is never used for another job. The cache key of a client is a hash of the PKCS#12 file and its password: only jobs
+//! that have both share it.
 
 mod answer;
 mod http1;
@@ -19,20 +19,20 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 
 pub(crate) use self::answer::Answer;
-pub(crate) use self::pool::{AskError, Client};
+pub(crate) use self::pool::{Client, RequestError};
 
+use crate::cache::Cache;
 use crate::connector::Connector;
 use crate::dial::Dialer;
-use crate::shelf::Shelf;
 use crate::tls::{Identity, Trust};
 
-/// Client certificates that are kept open with their pools; the least used one is closed for the next.
+/// Clients with a certificate that are cached. The least recently used one is evicted with its pool.
 const IDENTITIES_MAX: usize = 256;
 
-/// How much of an answer's head is read. Beyond it the answer counts as broken.
+/// The largest head of an answer. A larger one is a protocol violation.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// How many idle connections are kept, and how long.
+/// How many idle connections are kept per host, and how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolLimits {
     pub(crate) idle_per_host_max: usize,
@@ -46,36 +46,36 @@ pub(crate) struct Clients {
     limits: PoolLimits,
     anonymous: Client,
     http1: Client,
-    identified: Shelf<[u8; 32], OnceCell<Result<Client, String>>>,
+    identified: Cache<[u8; 32], OnceCell<Result<Client, String>>>,
 }
 
 impl Clients {
     pub(crate) fn new(dialer: Arc<Dialer>, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
         let anonymous = client(&dialer, trust.config(None)?, limits);
         let http1 = client(&dialer, trust.plain_config()?, limits);
-        Ok(Self { dialer, trust, limits, anonymous, http1, identified: Shelf::new(IDENTITIES_MAX) })
+        Ok(Self { dialer, trust, limits, anonymous, http1, identified: Cache::new(IDENTITIES_MAX) })
     }
 
-    /// The client that shows no certificate.
+    /// Returns the client without a certificate.
     pub(crate) fn anonymous(&self) -> &Client {
         &self.anonymous
     }
 
-    /// The client that shows no certificate and speaks HTTP/1.1 alone: later versions know no letter case in
-    /// the names of header fields.
+    /// Returns the client without a certificate that uses HTTP/1.1 only, because later versions send the names of
+    /// header fields in lower case.
     pub(crate) fn http1(&self) -> &Client {
         &self.http1
     }
 
-    /// The client that shows the certificate of a PKCS#12 file, or what is wrong with that.
+    /// Returns the client with the certificate of a PKCS#12 file, or what is wrong with the file.
     pub(crate) async fn identified(&self, pfx: &Secret, password: &Secret) -> Result<Client, String> {
-        let slot = self.identified.get_or_make(fingerprint(pfx, password), OnceCell::new);
-        slot.get_or_init(|| self.open(pfx, password)).await.clone()
+        let client = self.identified.get_or_insert_with(fingerprint(pfx, password), OnceCell::new);
+        client.get_or_init(|| self.open(pfx, password)).await.clone()
     }
 
     async fn open(&self, file: &Secret, password: &Secret) -> Result<Client, String> {
         let (file, password) = (file.clone(), password.clone());
-        // Deriving the file's key takes milliseconds of pure computing.
+        // Deriving the key from the password takes milliseconds of computing.
         let opening = tokio::task::spawn_blocking(move || Identity::open(&file, &password));
         let identity =
             opening.await.map_err(|_| "The client certificate could not be opened".to_owned())??;

@@ -1,7 +1,6 @@
-//! How the HTTP client gets its connections: dialled by [`Dialer`], with TLS where the URI says so.
+//! Connections for the HTTP client: TCP by [`Dialer`], with TLS for https.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -15,18 +14,18 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::dial::{Deadline, DialError, Dialed, Dialer};
-use crate::failure::{Peer, Protocol};
-use crate::first_bytes::{FirstBytes, Noting};
+use crate::dial::{Deadline, DialError, Dialed, Dialer, without_brackets};
+use crate::first_bytes::RecordingStream;
+use crate::peer::{Peer, Protocol};
 
-/// Makes connections of one identity.
+/// Connects with one TLS configuration: with one client certificate, or without.
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) dialer: Arc<Dialer>,
     pub(crate) tls: TlsConnector,
 }
 
-/// Why there is no connection.
+/// Why connecting failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
     #[error(transparent)]
@@ -39,70 +38,48 @@ pub(crate) enum ConnectError {
     NoHost,
 }
 
-/// The other end of a connection: what can be said of it when something fails.
-#[derive(Clone, Debug)]
-pub(crate) struct Contact {
-    pub(crate) address: SocketAddr,
-    pub(crate) protocol: Protocol,
-    pub(crate) secure: bool,
-    pub(crate) first_bytes: FirstBytes,
-}
-
-impl Contact {
-    pub(crate) fn new(address: SocketAddr, protocol: Protocol, secure: bool) -> Self {
-        Self { address, protocol, secure, first_bytes: FirstBytes::default() }
-    }
-
-    /// What is known now.
-    pub(crate) fn peer(&self) -> Peer {
-        let Self { address, protocol, secure, ref first_bytes } = *self;
-        Peer { address, protocol, secure, speech: first_bytes.speech() }
-    }
-
-    /// Secures a connection to a host; IPv6 with or without brackets.
-    pub(crate) async fn secure(
-        &self,
-        tls: &TlsConnector,
-        host: &str,
-        tcp: TcpStream,
-        deadline: Deadline,
-    ) -> Result<TlsStream<TcpStream>, ConnectError> {
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let name = ServerName::try_from(bare.to_owned()).map_err(|_| ConnectError::NoHost)?;
-        match deadline.limit(tls.connect(name, tcp)).await {
-            Some(stream) => stream.map_err(|source| ConnectError::Tls { peer: self.peer(), source }),
-            None => Err(ConnectError::TlsTimedOut { peer: self.peer(), after: deadline.after }),
-        }
-    }
-}
-
 impl Connector {
     /// Connects to the host of a URI.
-    pub(crate) async fn connect(&self, uri: &Uri) -> Result<(Stream, Contact), ConnectError> {
+    pub(crate) async fn connect(&self, uri: &Uri) -> Result<(Stream, Peer), ConnectError> {
         let Self { dialer, tls } = self;
         let host = uri.host().ok_or(ConnectError::NoHost)?;
         let secure = uri.scheme_str() == Some("https");
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         let deadline = dialer.deadline();
         let Dialed { stream, address } = dialer.dial(host, port, deadline).await?;
-        let contact = Contact::new(address, Protocol::Http, secure);
+        let peer = Peer::new(address, Protocol::Http, secure);
         if !secure {
-            let stream = Noting::new(stream, contact.first_bytes.clone());
-            return Ok((Stream::Plain(TokioIo::new(stream)), contact));
+            let stream = RecordingStream::new(stream, peer.first_bytes.clone());
+            return Ok((Stream::Plain(TokioIo::new(stream)), peer));
         }
-        let stream = contact.secure(tls, host, stream, deadline).await?;
-        Ok((Stream::Secure(TokioIo::new(Box::new(stream))), contact))
+        let stream = self::secure(tls, host, stream, &peer, deadline).await?;
+        Ok((Stream::Secure(TokioIo::new(Box::new(stream))), peer))
+    }
+}
+
+/// Makes a TLS connection of a TCP connection to a host.
+pub(crate) async fn secure(
+    tls: &TlsConnector,
+    host: &str,
+    tcp: TcpStream,
+    peer: &Peer,
+    deadline: Deadline,
+) -> Result<TlsStream<TcpStream>, ConnectError> {
+    let name = ServerName::try_from(without_brackets(host).to_owned()).map_err(|_| ConnectError::NoHost)?;
+    match deadline.limit(tls.connect(name, tcp)).await {
+        Some(stream) => stream.map_err(|source| ConnectError::Tls { peer: peer.clone(), source }),
+        None => Err(ConnectError::TlsTimedOut { peer: peer.clone(), after: deadline.after }),
     }
 }
 
 /// A connection, plain or secure.
 pub(crate) enum Stream {
-    Plain(TokioIo<Noting<TcpStream>>),
+    Plain(TokioIo<RecordingStream<TcpStream>>),
     Secure(TokioIo<Box<TlsStream<TcpStream>>>),
 }
 
 impl Stream {
-    /// Whether the target chose HTTP/2 when the connection was secured.
+    /// Whether the target chose HTTP/2 in the TLS handshake.
     pub(crate) fn speaks_http2(&self) -> bool {
         match self {
             Self::Plain(_) => false,

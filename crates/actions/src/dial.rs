@@ -1,7 +1,8 @@
-//! A TCP connection to a host that a user chose.
+//! TCP connections to hosts that users choose.
 //!
-//! The one place of the project that does this: it resolves, asks the egress rules about every address it
-//! found, and dials only those that passed. What is checked is what is dialled.
+//! No other module of the project makes them. It resolves the host name, checks every address against the egress
+//! rules, and connects only to those that are allowed. The addresses that are checked are those that are connected
+//! to: the name is not resolved again.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,27 +16,27 @@ use tokio::time::Instant;
 use crate::egress::{Egress, Refusal};
 use crate::resolve::{Resolver, Unresolved};
 
-/// How long one address gets before the next is tried beside it (RFC 8305 suggests 250 ms).
+/// How long one address is tried before the next one is tried in parallel (RFC 8305 suggests 250 ms).
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Addresses tried for one name; a name with more is somebody's joke.
+/// How many addresses of one name are tried.
 const ADDRESSES_MAX: usize = 8;
 
-/// Connects to hosts that users chose.
+/// Connects to hosts that users choose.
 pub(crate) struct Dialer {
     egress: Egress,
     resolver: Resolver,
     timeout: Duration,
 }
 
-/// A connection, and the address that it leads to.
+/// A connection and the address of its peer.
 #[derive(Debug)]
 pub(crate) struct Dialed {
     pub(crate) stream: TcpStream,
     pub(crate) address: SocketAddr,
 }
 
-/// Why there is no connection.
+/// Why dialling failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
     #[error("the name {name:?} has no address")]
@@ -48,7 +49,7 @@ pub(crate) enum DialError {
     TimedOut { addresses: Vec<SocketAddr>, after: Duration },
 }
 
-/// When connecting has to be done: resolving, dialling and securing together.
+/// When connecting must be done: name resolution, TCP and TLS together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -56,14 +57,14 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// What is done in time.
+    /// Returns `None` if the work is not done in time.
     pub(crate) async fn limit<T>(self, work: impl Future<Output = T>) -> Option<T> {
         tokio::time::timeout_at(self.at, work).await.ok()
     }
 }
 
 impl Dialer {
-    /// A dialer for attempts that may take so long.
+    /// `timeout` is how long an attempt may take.
     pub(crate) fn new(egress: Egress, timeout: Duration) -> Self {
         Self { egress, resolver: Resolver::new(), timeout }
     }
@@ -73,35 +74,40 @@ impl Dialer {
         self.timeout
     }
 
-    /// Connecting has three quarters of an attempt's time. So the attempt ends with the step that hung, and not
-    /// with a time-out that says nothing of it. A connection that takes 45 seconds of 60 is lost anyway: the
-    /// system repeats its first packet after 31 seconds, and then after 63.
+    /// Connecting has three quarters of an attempt's time: 45 s of 60. If it takes longer, the failure names the
+    /// step that hangs, which the time-out of the whole attempt could not. A TCP handshake that has not succeeded
+    /// after 45 s would not succeed within 60: Linux repeats the SYN after 31 s and next after 63 s.
     pub(crate) fn deadline(&self) -> Deadline {
         let after = self.timeout * 3 / 4;
         Deadline { at: Instant::now() + after, after }
     }
 
-    /// Connects to a name or an address; IPv6 with or without brackets.
+    /// Connects to a host name or an address; IPv6 with or without brackets.
     pub(crate) async fn dial(&self, host: &str, port: u16, deadline: Deadline) -> Result<Dialed, DialError> {
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let dialed = match bare.parse::<IpAddr>() {
-            Ok(address) => self.reach(&[address], port, deadline).await?,
+        let host = without_brackets(host);
+        let dialed = match host.parse::<IpAddr>() {
+            Ok(address) => self.connect_any(&[address], port, deadline).await?,
             Err(_) => {
-                let found = deadline.limit(self.resolver.resolve(bare)).await;
+                let found = deadline.limit(self.resolver.resolve(host)).await;
                 let found = found.unwrap_or(Err(Unresolved::NoAnswer));
-                let addresses = found.map_err(|why| DialError::Unresolved { name: bare.into(), why })?;
-                self.reach(&addresses, port, deadline).await?
+                let addresses = found.map_err(|why| DialError::Unresolved { name: host.into(), why })?;
+                self.connect_any(&addresses, port, deadline).await?
             }
         };
-        // Requests are small and complete: waiting to fill a segment only costs time.
+        // Requests are small and written at once: waiting for more data would only delay them.
         match dialed.stream.set_nodelay(true) {
             Ok(()) => Ok(dialed),
             Err(error) => Err(DialError::Unreachable(vec![(dialed.address, error)])),
         }
     }
 
-    /// Connects to the first of the allowed addresses that answers.
-    async fn reach(&self, addresses: &[IpAddr], port: u16, deadline: Deadline) -> Result<Dialed, DialError> {
+    /// Connects to the first of the allowed addresses that accepts.
+    async fn connect_any(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        deadline: Deadline,
+    ) -> Result<Dialed, DialError> {
         let mut refusal = None;
         let mut allowed = Vec::with_capacity(addresses.len().min(ADDRESSES_MAX));
         for &address in addresses {
@@ -116,15 +122,20 @@ impl Dialer {
         if let ([], Some(refusal)) = (allowed.as_slice(), refusal) {
             return Err(DialError::Refused { refusal, port });
         }
-        let reached = match allowed.as_slice() {
+        let connected = match allowed.as_slice() {
             [only] => deadline.limit(connect(*only)).await.map(|one| one.map_err(|error| vec![error])),
             several => deadline.limit(race(several)).await,
         };
-        match reached {
-            Some(reached) => reached.map_err(DialError::Unreachable),
+        match connected {
+            Some(connected) => connected.map_err(DialError::Unreachable),
             None => Err(DialError::TimedOut { addresses: allowed, after: deadline.after }),
         }
     }
+}
+
+/// Removes the brackets of an IPv6 address.
+pub(crate) fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
 async fn connect(address: SocketAddr) -> Result<Dialed, (SocketAddr, io::Error)> {
@@ -134,7 +145,7 @@ async fn connect(address: SocketAddr) -> Result<Dialed, (SocketAddr, io::Error)>
     }
 }
 
-/// Tries the addresses in order, each with a head start over the next. If none answers, every error is told.
+/// Tries the addresses in order, each with a head start over the next. If none accepts, returns all errors.
 async fn race(addresses: &[SocketAddr]) -> Result<Dialed, Vec<(SocketAddr, io::Error)>> {
     let mut waiting = addresses.iter();
     let mut trying = FuturesUnordered::new();
@@ -226,6 +237,6 @@ mod tests {
         let dead = SocketAddr::from(([127, 0, 0, 2], 1));
         let alive = SocketAddr::from(([127, 0, 0, 1], port));
         assert_eq!(race(&[dead, alive]).await.unwrap().address, alive);
-        assert_eq!(race(&[dead, dead]).await.unwrap_err().len(), 2, "every error is told");
+        assert_eq!(race(&[dead, dead]).await.unwrap_err().len(), 2, "all errors are returned");
     }
 }

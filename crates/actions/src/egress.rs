@@ -1,19 +1,19 @@
 //! Which addresses actions may connect to.
 //!
-//! The rules are about addresses, never about names or spellings: they are asked about the address that
-//! is about to be dialled, so that a name that resolves differently the second time, a redirect, or a
-//! number written in octal changes nothing. An IPv6 address that carries an IPv4 one (mapped, compatible,
-//! translated, NAT64, 6to4, Teredo) is judged by both.
+//! The rules apply to addresses, not to names. The address that is about to be connected to is checked, so a name
+//! that resolves differently the second time, a redirect, or an address written in octal can't bypass them. An IPv6
+//! address that contains an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo) must pass with both.
 //!
-//! The most specific rule decides. Of two that are equally specific, a refusal by the operator wins over a
-//! permission by the operator, and that over what is built in. What no rule mentions is allowed.
+//! The most specific rule decides. Between equally specific rules, the operator's denials win over the operator's
+//! permissions, and these over the built-in rules. An address without a rule is allowed.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// Never a target on purpose, and reachable from inside only: what is denied unless the operator allows it.
+/// Networks that are denied unless the operator allows them: they are never legitimate targets, and reachable only
+/// from inside.
 const BUILT_IN: &[(&str, &str)] = &[
     ("0.0.0.0/8", "unspecified address"),
     ("::/128", "unspecified address"),
@@ -40,18 +40,18 @@ pub struct Egress {
 #[derive(Clone, Debug)]
 struct Rule {
     network: IpNet,
-    /// Smaller wins among equally specific ones.
+    /// Among equally specific rules the smallest rank wins.
     rank: u8,
-    /// Why it is denied; none if it is allowed.
+    /// Why it is denied; `None` if it is allowed.
     denied: Option<&'static str>,
 }
 
 /// An address that may not be connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The address as it would have been dialled.
+    /// The address that would have been connected to.
     pub address: IpAddr,
-    /// What is wrong with it.
+    /// Why it is denied.
     pub reason: &'static str,
 }
 
@@ -70,7 +70,7 @@ impl Default for Egress {
 }
 
 impl Egress {
-    /// What is built in, with the operator's exceptions.
+    /// The built-in rules and the operator's.
     pub fn new(allow: &[IpNet], deny: &[IpNet]) -> Self {
         let built_in = BUILT_IN.iter().map(|(network, reason)| Rule {
             network: network.parse().expect("the table holds networks"),
@@ -88,7 +88,7 @@ impl Egress {
         Self { rules }
     }
 
-    /// Whether an address may be connected to.
+    /// Returns a refusal if an address must not be connected to.
     pub fn check(&self, address: IpAddr) -> Result<(), Refusal> {
         let address = address.to_canonical();
         let judge = |view: IpAddr| {
@@ -101,13 +101,13 @@ impl Egress {
         judge(address)?;
         match address {
             IpAddr::V4(_) => Ok(()),
-            IpAddr::V6(outer) => carried(outer).into_iter().flatten().map(IpAddr::V4).try_for_each(judge),
+            IpAddr::V6(outer) => embedded(outer).into_iter().flatten().map(IpAddr::V4).try_for_each(judge),
         }
     }
 }
 
-/// The IPv4 addresses that a gateway or tunnel might read out of an IPv6 address.
-fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
+/// Returns the IPv4 addresses that a gateway or tunnel may extract from an IPv6 address.
+fn embedded(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let parts = address.segments();
     let bits = address.to_bits();
     let low = Ipv4Addr::from_bits(bits as u32);
@@ -118,7 +118,7 @@ fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => [Some(low), None],
         // NAT64, well known (RFC 6052).
         [0x64, 0xff9b, 0, 0, 0, 0, ..] => [Some(low), None],
-        // NAT64, local (RFC 8215): the operator chooses where in it the address lies; the two usual places.
+        // NAT64, local (RFC 8215): the position of the address is configurable; these are the two usual ones.
         [0x64, 0xff9b, 1, ..] => {
             let split = ((bits >> 64) as u32) << 16 | ((bits >> 40) as u32 & 0xffff);
             [Some(low), Some(Ipv4Addr::from_bits(split))]

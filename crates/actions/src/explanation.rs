@@ -1,27 +1,27 @@
-//! What a service says about a refusal, made fit to be kept: one line of a bounded length, without secrets.
+//! Explanations of services, made safe to store: one line of bounded length, without secrets.
 
-use crate::scrub::Scrub;
+use crate::redact::Redactor;
 
-/// How much of an explanation is shown.
+/// How many characters of an explanation are kept.
 const CHARACTERS_MAX: usize = 300;
 
-/// Where the value of a signature begins in a token or a URI, in lower case.
+/// What precedes the value of a signature in a token or a URI, in lower case.
 const SIGNATURES: [&str; 2] = ["sig=", "sig%3d"];
 
-/// The explanation as it may be shown: a service may repeat what it was sent.
-pub(crate) fn shown(text: &str, scrub: &Scrub) -> String {
+/// Returns the first line of an explanation without secrets and signatures, which the service may have repeated.
+pub(crate) fn sanitized(text: &str, redactor: &Redactor) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    let clean = without_signatures(&scrub.clean(line.into()));
+    let clean = without_signatures(&redactor.redact(line.into()));
     clean.chars().filter(|letter| !letter.is_control()).take(CHARACTERS_MAX).collect()
 }
 
-/// The text of an element, in XML as simple as that of an error.
+/// Returns the text of an XML element without attributes, such as those in error answers.
 pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
 }
 
-/// The text with `***` in place of the value of each signature, whoever made it.
+/// Replaces the value of each signature by `***`, whether it is ours or not.
 fn without_signatures(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn an_explanation_is_a_line_without_secrets() {
-        let mut scrub = Scrub::default();
-        scrub.note("the key");
-        let check = |text: &str, expected: &str| assert_eq!(shown(text, &scrub), expected, "{text}");
+        let mut redactor = Redactor::default();
+        redactor.add("the key");
+        let check = |text: &str, expected: &str| assert_eq!(sanitized(text, &redactor), expected, "{text}");
         check(" No such queue.\nTime: now", "No such queue.");
         check("a\u{7}b", "ab");
         check("the key is wrong", "*** is wrong");
@@ -60,8 +60,8 @@ mod tests {
         );
         check("GET /q?SIG=abc HTTP, sig%3Dabc", "GET /q?SIG=*** HTTP, sig%3D***");
         check("'?sv=1&sig=a' ş sig=", "'?sv=1&sig=***' ş sig=***");
-        assert_eq!(shown(&"ş".repeat(1_000), &scrub).chars().count(), 300);
-        assert_eq!(shown("", &scrub), "");
+        assert_eq!(sanitized(&"ş".repeat(1_000), &redactor).chars().count(), 300);
+        assert_eq!(sanitized("", &redactor), "");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Why a target gave no answer, in the words that the history uses.
+//! Why an attempt got no answer, as the history says it.
 //!
-//! A text begins as that of the original service did, since PowerShell and people know it. Behind that stands
-//! what is wrong with which address and port, and what to do. It holds no path, query, user information, header
-//! or body, since the history is shown to whoever may read the job.
+//! A text begins like the original service's, because PowerShell parses it. Then it says what is wrong, at which
+//! address and port, and what to do. It contains no path, query, user information, header or body: everybody who may
+//! read the job sees the history.
 
 mod connect;
 mod exchange;
@@ -15,11 +15,9 @@ use std::{fmt, io};
 
 use punctual_model::OutcomeKind;
 
-pub(crate) use self::exchange::{Peer, Protocol, wants_tls};
+use crate::client::RequestError;
 
-use crate::client::AskError;
-
-/// A word of .NET's `WebExceptionStatus` and a sentence. Never holds anything secret: it is shown to users.
+/// A member of .NET's `WebExceptionStatus` and a sentence. Contains no secret: users see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     word: &'static str,
@@ -37,46 +35,46 @@ impl Failure {
         Self { word, text: text.into() }
     }
 
-    /// The word, which is one of a few and fit for logs.
+    /// Returns the word for logs.
     pub(crate) fn kind(&self) -> OutcomeKind {
         OutcomeKind::Word(self.word)
     }
 
-    /// The request can't be made as it was defined.
+    /// The request can't be sent as it is defined.
     pub(crate) fn unusable(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new("UnknownError", text)
     }
 
-    /// Not done in time; with what was not done.
+    /// A time limit was reached; `what` was not done in time.
     pub(crate) fn timeout(what: impl fmt::Display) -> Self {
         Self::new("Timeout", format!("The operation has timed out: {what}"))
     }
 
-    /// The attempt's time was over before there was all of an answer.
+    /// There was no complete answer within the attempt's time.
     pub(crate) fn unanswered(after: Duration) -> Self {
         Self::timeout(format_args!("no complete answer within {}", Within(after)))
     }
 
-    /// The target's name has no address.
+    /// Whether the host name could not be resolved.
     pub(crate) fn unresolved(&self) -> bool {
         self.word == "NameResolutionFailure"
     }
 
-    /// The sentence alone.
+    /// Returns the sentence without the word.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What an error of the HTTP client comes to.
-    pub(crate) fn of(error: &AskError) -> Self {
+    /// Translates an error of the HTTP client.
+    pub(crate) fn of(error: &RequestError) -> Self {
         match error {
-            AskError::Connect(error) => Self::of_connect(error),
-            AskError::Exchange { peer, source, .. } => Self::of_exchange(peer, source),
+            RequestError::Connect(error) => Self::of_connect(error),
+            RequestError::Exchange { peer, source, .. } => Self::of_exchange(peer, source),
         }
     }
 }
 
-/// A time limit as it is told.
+/// Formats a time limit.
 pub(crate) struct Within(pub(crate) Duration);
 
 impl fmt::Display for Within {
@@ -89,14 +87,14 @@ impl fmt::Display for Within {
     }
 }
 
-/// The first error of a kind in a chain.
+/// Finds the first error of a type in a chain of sources.
 pub(crate) fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // An I/O error gives as its source the source of what it wraps, not what it wraps.
+        // `io::Error::source` skips the error that it wraps.
         let wrapped = error.downcast_ref().and_then(io::Error::get_ref);
         next = wrapped.map_or_else(|| error.source(), |inner| Some(inner));
     }

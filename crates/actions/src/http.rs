@@ -1,18 +1,18 @@
-//! The HTTP action: one request, its redirects, and what is kept of the answer.
+//! The HTTP action: one request and its redirects.
 //!
-//! - Success is a status from 200 to 299. Everything else is a failed attempt with a text that says why.
-//! - Up to ten redirects are followed by our own code. Each hop is dialled under the egress rules, and
-//!   credentials (authentication, `Authorization` and `Cookie` headers, client certificate, user
-//!   information of the URI) go to the scheme, host and port of the action only.
+//! - A status from 200 to 299 is success. Everything else is a failed attempt with the reason.
+//! - Up to ten redirects are followed. Each hop obeys the egress rules. Credentials (authentication, `Authorization`
+//!   and `Cookie` headers, client certificate, user information of the URI) are sent only to the action's scheme, host
+//!   and port.
 //! - User information in the action's URI is sent as Basic authentication, unless the action has another
-//!   authentication or an `Authorization` header; in a redirect it is ignored.
-//! - Two kilobytes of the body are read at most.
+//!   authentication or an `Authorization` header. In a redirect it is ignored.
+//! - At most two kilobytes of the body are read.
 
 pub(crate) mod answer;
 mod hop;
-mod place;
 mod request;
 pub(crate) mod status;
+mod target_url;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -24,12 +24,12 @@ use punctual_model::{Authentication, Firing, HttpAction, Outcome, OutcomeKind};
 
 use self::answer::BODY_BYTES_MAX;
 use self::hop::Hop;
-use self::place::UserInfo;
+use self::target_url::UserInfo;
 use crate::Actions;
-use crate::client::{Answer, AskError, Client};
+use crate::client::{Answer, Client, RequestError};
 use crate::failure::{Failure, find};
 use crate::oauth::{Grant, Token};
-use crate::scrub::Scrub;
+use crate::redact::Redactor;
 
 pub(crate) use self::request::expected_time;
 
@@ -42,17 +42,17 @@ pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction
         Ok(first) => first,
         Err(failure) => return failed(&hop::host_of(&action.uri), &failure),
     };
-    let mut exchange = Exchange { actions, firing, action, hop, user_info, scrub: Scrub::default() };
-    let answered = tokio::time::timeout(actions.timeout, exchange.run()).await;
-    let Exchange { hop, scrub, .. } = exchange;
+    let mut attempt = Attempt { actions, firing, action, hop, user_info, redactor: Redactor::default() };
+    let answered = tokio::time::timeout(actions.timeout, attempt.run()).await;
+    let Attempt { hop, redactor, .. } = attempt;
     match answered {
         Ok(Ok(answer)) => Outcome {
             succeeded: answer.status.is_success(),
             kind: OutcomeKind::Status(answer.status.as_u16()),
-            message: answer.message(hop.place.host(), &scrub),
+            message: answer.message(hop.url.host(), &redactor),
         },
-        Ok(Err(failure)) => failed(hop.place.host(), &failure),
-        Err(_) => failed(hop.place.host(), &Failure::unanswered(actions.timeout)),
+        Ok(Err(failure)) => failed(hop.url.host(), &failure),
+        Err(_) => failed(hop.url.host(), &Failure::unanswered(actions.timeout)),
     }
 }
 
@@ -61,27 +61,28 @@ fn failed(host: &str, failure: &Failure) -> Outcome {
     Outcome { succeeded: false, kind: failure.kind(), message }
 }
 
-/// One attempt on its way.
-struct Exchange<'a> {
+/// An attempt in progress.
+struct Attempt<'a> {
     actions: &'a Actions,
     firing: &'a Firing,
     action: &'a HttpAction,
-    /// Where it is now.
+    /// The current request.
     hop: Hop,
     user_info: Option<UserInfo>,
-    scrub: Scrub,
+    redactor: Redactor,
 }
 
-impl Exchange<'_> {
-    /// Sends the request, follows where the answer leads, and reads what is kept of the last one.
+impl Attempt<'_> {
+    /// Sends the request and follows redirects. Returns the last answer.
     async fn run(&mut self) -> Result<Answer, Failure> {
         let mut refused = None;
         let mut redirect_count = 0;
         loop {
             let token = self.token(refused.as_ref()).await?;
-            let asked_again = token.is_some() && refused.is_none();
-            let answer = self.send(token.as_ref(), asked_again).await?;
-            if answer.status == StatusCode::UNAUTHORIZED && asked_again {
+            // A cached token may have been revoked: the first refusal is answered with a new one.
+            let may_renew = token.is_some() && refused.is_none();
+            let answer = self.send(token.as_ref(), may_renew).await?;
+            if answer.status == StatusCode::UNAUTHORIZED && may_renew {
                 refused = token;
                 continue;
             }
@@ -94,20 +95,19 @@ impl Exchange<'_> {
         }
     }
 
-    /// Sends the request of the current hop. A pooled connection that the target closed while it was idle
-    /// is no failure of the target: where repeating is harmless by the method's own meaning, the request
-    /// is sent once more. The body of an answer that only leads on, by a redirect or because the token was
-    /// refused, is not waited for.
-    async fn send(&mut self, token: Option<&Token>, asked_again: bool) -> Result<Answer, Failure> {
+    /// Sends the request of the current hop. If a pooled connection was closed by the target while it was idle, an
+    /// idempotent request is sent once more. The body is not read if another request follows: after a redirect, or
+    /// after a refused token that is renewed.
+    async fn send(&mut self, token: Option<&Token>, may_renew: bool) -> Result<Answer, Failure> {
         let client = self.client().await?;
         let client = client.as_ref().unwrap_or_else(|| self.actions.clients.anonymous());
         let authorization = self.authorization(token);
-        let wanted = |head: &Parts| {
-            let leads_on = hop::redirects(head.status, &head.headers)
-                || (asked_again && head.status == StatusCode::UNAUTHORIZED);
-            if leads_on { 0 } else { BODY_BYTES_MAX }
+        let body_limit = |head: &Parts| {
+            let another_follows = hop::redirects(head.status, &head.headers)
+                || (may_renew && head.status == StatusCode::UNAUTHORIZED);
+            if another_follows { 0 } else { BODY_BYTES_MAX }
         };
-        let mut again = idempotent(&self.hop.method);
+        let mut may_repeat = idempotent(&self.hop.method);
         loop {
             let request = request::build(
                 self.firing,
@@ -116,19 +116,19 @@ impl Exchange<'_> {
                 authorization.clone(),
                 &self.actions.user_agent,
             )?;
-            match client.ask(request, wanted).await {
+            match client.send(request, body_limit).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) if again && hung_up_while_idle(&error) => again = false,
+                Err(error) if may_repeat && closed_while_idle(&error) => may_repeat = false,
                 Err(error) => return Err(Failure::of(&error)),
             }
         }
     }
 
-    /// The client of the job's certificate, where one may be shown.
+    /// Returns the client with the job's certificate, if there is one and the current hop may see it.
     async fn client(&self) -> Result<Option<Client>, Failure> {
         match &self.action.authentication {
             Some(Authentication::ClientCertificate { pfx, password, .. })
-                if self.hop.home && self.hop.place.is_secure() =>
+                if self.hop.credentials_allowed && self.hop.url.is_secure() =>
             {
                 let client = self.actions.clients.identified(pfx, password).await;
                 client.map(Some).map_err(|problem| Failure::new("SecureChannelFailure", problem))
@@ -137,29 +137,29 @@ impl Exchange<'_> {
         }
     }
 
-    /// The token to send, where one may be shown.
+    /// Returns the access token, if the action needs one and the current hop may see it.
     async fn token(&mut self, refused: Option<&Token>) -> Result<Option<Token>, Failure> {
         match &self.action.authentication {
             Some(Authentication::ActiveDirectoryOAuth { secret, tenant, audience, client_id })
-                if self.hop.home =>
+                if self.hop.credentials_allowed =>
             {
                 let grant = Grant { tenant, client_id, secret, audience };
                 let token = self.actions.tokens.get(self.actions.clients.anonymous(), grant, refused).await?;
-                self.scrub.note(token.expose());
+                self.redactor.add(token.expose());
                 Ok(Some(token))
             }
             _ => Ok(None),
         }
     }
 
-    /// The value of the `Authorization` header, where we have one to give.
+    /// Returns our value of the `Authorization` header, if there is one and the current hop may see it.
     fn authorization(&mut self, token: Option<&Token>) -> Option<HeaderValue> {
-        if !self.hop.home {
+        if !self.hop.credentials_allowed {
             return None;
         }
         match (&self.action.authentication, &self.user_info) {
             (Some(Authentication::Basic { username, password }), _) => {
-                self.scrub.note(password.expose());
+                self.redactor.add(password.expose());
                 Some(self.basic(username.as_bytes(), password.expose().as_bytes()))
             }
             (Some(Authentication::ActiveDirectoryOAuth { .. }), _) => token.map(|token| token.header.clone()),
@@ -174,7 +174,7 @@ impl Exchange<'_> {
 
     fn basic(&mut self, username: &[u8], password: &[u8]) -> HeaderValue {
         let pair = STANDARD.encode([username, b":", password].concat());
-        self.scrub.note(&pair);
+        self.redactor.add(&pair);
         let mut value = HeaderValue::try_from(format!("Basic {pair}")).expect("base64 is printable ASCII");
         value.set_sensitive(true);
         value
@@ -185,17 +185,17 @@ impl Exchange<'_> {
     }
 }
 
-/// By RFC 9110 sending it twice means the same as sending it once.
+/// Whether sending a request twice has the effect of sending it once (RFC 9110).
 fn idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::PUT, Method::DELETE, Method::OPTIONS, Method::TRACE].contains(method)
 }
 
-/// The connection had answered before and was closed before it answered again.
-fn hung_up_while_idle(error: &AskError) -> bool {
+/// Whether a reused connection was closed before it answered.
+fn closed_while_idle(error: &RequestError) -> bool {
     let closed = find::<hyper::Error>(error)
         .is_some_and(|error| error.is_incomplete_message() || error.is_canceled())
         || find::<std::io::Error>(error).is_some_and(|error| {
             matches!(error.kind(), std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe)
         });
-    closed && matches!(error, AskError::Exchange { stale: true, .. })
+    closed && matches!(error, RequestError::Exchange { reused: true, .. })
 }

@@ -1,15 +1,16 @@
 //! Carries out actions: sends HTTP requests and puts messages into queues.
 //!
-//! [`Actions::fire`] takes a firing and gives an outcome, never an error: whatever goes wrong is a failed
-//! attempt that says why. This crate alone connects to addresses that users choose, always under the
-//! rules of [`Egress`], and always within the time-out of its [`Settings`], measured by a real clock even
-//! where the schedule runs on a virtual one.
+//! [`Actions::fire`] takes a firing and returns an outcome, never an error: an attempt that goes wrong is a failed
+//! outcome with the reason. No other crate connects to addresses that users choose. Every connection obeys the
+//! [`Egress`] rules, and every attempt ends within the time-out of [`Settings`], which is measured in real time even
+//! if the schedule runs on a virtual clock.
 //!
-//! It knows nothing of schedules, retries, stores or the API. It logs no URL, header, body or secret.
+//! The crate knows nothing about schedules, retries, stores or the API. It logs no URL, header, body or secret.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod actions;
+mod cache;
 mod client;
 mod connector;
 mod dial;
@@ -19,11 +20,11 @@ mod failure;
 mod first_bytes;
 mod http;
 mod oauth;
+mod peer;
+mod redact;
 mod resolve;
-mod scrub;
 mod service_bus;
 mod settings;
-mod shelf;
 mod storage_queue;
 mod tls;
 

@@ -1,8 +1,8 @@
-//! Tokens of Azure Active Directory by client credentials.
+//! Access tokens of Azure Active Directory, by the client credentials grant.
 //!
-//! A token is fetched once for all jobs that need the same one, kept until shortly before it expires, and
-//! fetched anew when a target does not accept it. What identifies a token includes a hash of the client's
-//! secret, so that a job with a wrong secret never gets the token of one with the right one.
+//! Tokens are cached. Jobs that need the same token share it until shortly before it expires, or until a target
+//! refuses it. The cache key contains a hash of the client secret, so that a job with a wrong secret never gets the
+//! token of a job with the right one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,33 +19,33 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
+use crate::cache::Cache;
 use crate::client::{Answer, Client};
 use crate::failure::Failure;
-use crate::scrub::Scrub;
-use crate::shelf::Shelf;
+use crate::redact::Redactor;
 
-/// Tokens kept at once; the one unused for longest makes room.
+/// Tokens in the cache. The least recently used one is evicted.
 const TOKENS_MAX: usize = 1024;
 
-/// A token is not used in the last minutes of its life: the target's clock may run ahead of ours.
+/// A token is not used in the last minutes before it expires: the target's clock may be ahead of ours.
 const MARGIN: Duration = Duration::from_secs(120);
 
-/// What is assumed of a token that does not say how long it lives.
+/// The lifetime of a token whose answer has no `expires_in`.
 const LIFETIME_ASSUMED: Duration = Duration::from_secs(300);
 
-/// No token lives longer than a day; a larger number is somebody's mistake.
+/// The longest lifetime that is believed; Azure's tokens live for an hour or a day.
 const LIFETIME_MAX: Duration = Duration::from_secs(86_400);
 
-/// How much of the authority's answer is read; tokens have a few kilobytes.
+/// How much of the authority's answer is read. Tokens have a few kilobytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// How much of the authority's explanation is shown.
+/// How many characters of the authority's explanation are kept.
 const EXPLANATION_CHARACTERS_MAX: usize = 300;
 
-/// What a segment of a path need not encode.
+/// Characters that are percent-encoded in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
-/// Whose token for whom.
+/// Identifies a token: who asks for it, and for which audience.
 #[derive(Clone, Copy)]
 pub(crate) struct Grant<'a> {
     pub(crate) tenant: &'a str,
@@ -54,7 +54,7 @@ pub(crate) struct Grant<'a> {
     pub(crate) audience: &'a str,
 }
 
-/// A token as it is sent. Prints as `***`.
+/// An access token. Prints as `***`.
 #[derive(Clone)]
 pub(crate) struct Token {
     text: Arc<str>,
@@ -78,25 +78,26 @@ impl Token {
 pub(crate) struct Tokens {
     authority: Url,
     user_agent: HeaderValue,
-    slots: Shelf<[u8; 32], Slot>,
+    entries: Cache<[u8; 32], Entry>,
 }
 
-/// Whoever holds the lock is fetching; the others wait for the result.
-type Slot = Mutex<Held>;
+/// Whoever holds the lock fetches the token; the others wait for the result.
+type Entry = Mutex<Cached>;
 
 #[derive(Default)]
-struct Held {
+struct Cached {
+    /// With when to fetch the next one.
     token: Option<(Token, Instant)>,
-    /// The latest failure: shared with those who waited for it, tried again by those who come later.
+    /// The latest failure and when it happened. It is shared with the attempts that waited for it; later ones try again.
     failed: Option<(Failure, Instant)>,
 }
 
 impl Tokens {
     pub(crate) fn new(authority: Url, user_agent: HeaderValue) -> Self {
-        Self { authority, user_agent, slots: Shelf::new(TOKENS_MAX) }
+        Self { authority, user_agent, entries: Cache::new(TOKENS_MAX) }
     }
 
-    /// The token of a grant; never `refused`, which a target did not accept.
+    /// Returns the token of a grant, but never the one that a target has `refused`.
     pub(crate) async fn get(
         &self,
         client: &Client,
@@ -104,11 +105,11 @@ impl Tokens {
         refused: Option<&Token>,
     ) -> Result<Token, Failure> {
         let asked_at = Instant::now();
-        let slot = self.slots.get_or_make(key(grant), Slot::default);
-        let mut held = slot.lock().await;
-        match (&held.token, refused) {
+        let entry = self.entries.get_or_insert_with(key(grant), Entry::default);
+        let mut cached = entry.lock().await;
+        match (&cached.token, refused) {
             (Some((token, good_until)), None) if Instant::now() < *good_until => return Ok(token.clone()),
-            // Somebody else has met the refusal before us and fetched a new one.
+            // Another attempt has replaced the refused token already.
             (Some((token, good_until)), Some(refused))
                 if token.text != refused.text && Instant::now() < *good_until =>
             {
@@ -116,17 +117,17 @@ impl Tokens {
             }
             _ => {}
         }
-        if let Some((failure, at)) = &held.failed
+        if let Some((failure, at)) = &cached.failed
             && *at >= asked_at
         {
             return Err(failure.clone());
         }
-        held.token = None;
+        cached.token = None;
         match self.fetch(client, grant).await {
             Ok((token, lifetime)) => {
                 let margin = MARGIN.min(lifetime / 5);
-                *held =
-                    Held { token: Some((token.clone(), Instant::now() + lifetime - margin)), failed: None };
+                *cached =
+                    Cached { token: Some((token.clone(), Instant::now() + lifetime - margin)), failed: None };
                 Ok(token)
             }
             Err(reason) => {
@@ -135,7 +136,7 @@ impl Tokens {
                     "The token for the audience '{}' could not be had from '{host}': {reason}",
                     grant.audience
                 ));
-                held.failed = Some((failure.clone(), Instant::now()));
+                cached.failed = Some((failure.clone(), Instant::now()));
                 Err(failure)
             }
         }
@@ -143,8 +144,8 @@ impl Tokens {
 
     async fn fetch(&self, client: &Client, grant: Grant<'_>) -> Result<(Token, Duration), String> {
         let request = self.request(grant)?;
-        let asked = client.ask(request, |_| ANSWER_BYTES_MAX).await;
-        let answer = asked.map_err(|error| Failure::of(&error).to_string())?;
+        let sent = client.send(request, |_| ANSWER_BYTES_MAX).await;
+        let answer = sent.map_err(|error| Failure::of(&error).to_string())?;
         if answer.status.is_success() { granted(&answer.body) } else { Err(explanation(&answer, grant)) }
     }
 
@@ -182,7 +183,7 @@ fn key(grant: Grant<'_>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The token and its lifetime in the answer of the authority.
+/// Reads the token and its lifetime from the authority's answer.
 fn granted(body: &[u8]) -> Result<(Token, Duration), String> {
     let json: serde_json::Value =
         serde_json::from_slice(body).map_err(|_| "the answer is not JSON".to_owned())?;
@@ -191,17 +192,17 @@ fn granted(body: &[u8]) -> Result<(Token, Duration), String> {
     let mut header = HeaderValue::try_from(format!("Bearer {text}"))
         .map_err(|_| "the token holds characters that can't be sent".to_owned())?;
     header.set_sensitive(true);
-    // The older endpoint writes numbers as strings.
+    // The v1 endpoint writes numbers as strings.
     let seconds = &json["expires_in"];
     let seconds = seconds.as_u64().or_else(|| seconds.as_str().and_then(|text| text.trim().parse().ok()));
     let lifetime = seconds.map_or(LIFETIME_ASSUMED, Duration::from_secs).min(LIFETIME_MAX);
     Ok((Token { text: text.into(), header }, lifetime))
 }
 
-/// What the authority says about a refusal, without anything that was secret in the question.
+/// Returns the authority's explanation of a refusal, without the client secret.
 fn explanation(answer: &Answer, grant: Grant<'_>) -> String {
-    let mut scrub = Scrub::default();
-    scrub.note(grant.secret.expose());
+    let mut redactor = Redactor::default();
+    redactor.add(grant.secret.expose());
     let json: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let mut text = format!("'{}'", crate::http::status::name(answer.status));
     for part in ["error", "error_description"] {
@@ -209,8 +210,8 @@ fn explanation(answer: &Answer, grant: Grant<'_>) -> String {
             let line = part.lines().next().unwrap_or_default();
             text.push(' ');
             text.extend(
-                scrub
-                    .clean(line.into())
+                redactor
+                    .redact(line.into())
                     .chars()
                     .take(EXPLANATION_CHARACTERS_MAX)
                     .filter(|letter| *letter != '\0'),

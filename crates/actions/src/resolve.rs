@@ -1,8 +1,8 @@
-//! From names to addresses.
+//! Resolves host names.
 //!
-//! The system's resolver blocks a thread and can't be interrupted. So the number of such threads is
-//! bounded, one question is asked for all who want the same name at the same time, and an answer is good
-//! for a moment, so that a herd of jobs for one host costs one look-up.
+//! The system's resolver blocks a thread and can't be cancelled. So the number of these threads is bounded, attempts
+//! that need the same name at the same time share one look-up, and results are cached for a second: many jobs that
+//! are due at one instant for one host cost one look-up.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,29 +13,29 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Threads that may be inside the system's resolver at once. Tokio has 512 for all purposes; a name server
-/// that never answers must leave some to others.
+/// Look-ups that may run at once, each on a thread. Tokio has 512 threads for all blocking work, and a name server
+/// that never answers must not occupy all of them.
 const LOOKUPS_MAX: usize = 128;
 
-/// How long an answer is used again. Short: the system has a cache of its own if one is wanted.
+/// How long a result is cached. Operators who want a longer cache have one in the system's resolver.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How long an answer is used again where no new one can be had.
+/// How long an expired result is used while all look-ups are busy.
 const STALE: Duration = Duration::from_secs(600);
 
-/// Names remembered at once; beyond it, those that are stale are forgotten.
+/// Names in the cache. When it is full, expired results are evicted.
 const NAMES_MAX: usize = 4096;
 
 /// Resolves names.
 pub(crate) struct Resolver {
-    names: Mutex<HashMap<Box<str>, Arc<Slot>>>,
+    names: Mutex<HashMap<Box<str>, Arc<Entry>>>,
     lookups: Arc<Semaphore>,
 }
 
-/// The latest answer for one name; whoever holds the lock is asking.
-type Slot = tokio::sync::Mutex<Option<Answer>>;
+/// The latest result for one name. Whoever holds the lock looks it up.
+type Entry = tokio::sync::Mutex<Option<Lookup>>;
 
-struct Answer {
+struct Lookup {
     at: Instant,
     addresses: Result<Arc<[IpAddr]>, Unresolved>,
 }
@@ -43,15 +43,15 @@ struct Answer {
 /// Why a name has no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unresolved {
-    /// There is no such name, or it has no address.
+    /// The name does not exist, or has no address.
     NoSuchName,
-    /// The name servers gave no answer, so that nobody knows.
+    /// The name servers did not answer.
     NoAnswer,
 }
 
 impl Unresolved {
-    /// What an error of the system's resolver means. It is an error of its own kind, and all that Rust tells of
-    /// it is the text: `EAI_AGAIN` in the words of glibc and of musl, else the name has no address.
+    /// Translates an error of the system's resolver. Rust gives only its text, so `EAI_AGAIN` is recognized by the
+    /// texts of glibc and musl. Every other error means that the name has no address.
     fn of(error: &io::Error) -> Self {
         let text = error.to_string();
         let temporary = ["Temporary failure in name resolution", "Try again"];
@@ -64,45 +64,45 @@ impl Resolver {
         Self { names: Mutex::default(), lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
     }
 
-    /// The addresses of a name, in the system's order.
+    /// Returns the addresses of a name in the system's order.
     pub(crate) async fn resolve(&self, name: &str) -> Result<Arc<[IpAddr]>, Unresolved> {
         let asked_at = Instant::now();
-        let slot = self.slot(name);
-        let mut known = slot.lock().await;
-        if let Some(answer) = &*known {
-            // A failure is shared with those who waited for it, and asked again by those who come later.
-            let good_until = if answer.addresses.is_ok() { answer.at + FRESH } else { answer.at };
+        let entry = self.entry(name);
+        let mut cached = entry.lock().await;
+        if let Some(lookup) = &*cached {
+            // A failure is shared with the attempts that waited for it, and not cached for later ones.
+            let good_until = if lookup.addresses.is_ok() { lookup.at + FRESH } else { lookup.at };
             if good_until >= asked_at {
-                return answer.addresses.clone();
+                return lookup.addresses.clone();
             }
-            // Names that nobody answers for must not take the others down: while all threads are busy with
-            // them, a name that was known a while ago is still taken for known.
-            let known = answer.addresses.is_ok() && answer.at + STALE >= asked_at;
-            if known && self.lookups.available_permits() == 0 {
-                return answer.addresses.clone();
+            // Look-ups that hang must not stop jobs for other hosts: while all threads are busy, an expired
+            // result is used.
+            let usable = lookup.addresses.is_ok() && lookup.at + STALE >= asked_at;
+            if usable && self.lookups.available_permits() == 0 {
+                return lookup.addresses.clone();
             }
         }
         let addresses = self.look_up(name).await;
-        *known = Some(Answer { at: Instant::now(), addresses: addresses.clone() });
+        *cached = Some(Lookup { at: Instant::now(), addresses: addresses.clone() });
         addresses
     }
 
-    fn slot(&self, name: &str) -> Arc<Slot> {
+    fn entry(&self, name: &str) -> Arc<Entry> {
         let mut names = self.names.lock().expect("nothing panics while it holds this lock");
-        if let Some(slot) = names.get(name) {
-            return Arc::clone(slot);
+        if let Some(entry) = names.get(name) {
+            return Arc::clone(entry);
         }
         if names.len() >= NAMES_MAX {
             let now = Instant::now();
-            // A slot that is locked is in use; one that is free and stale is of no use to anybody.
-            names.retain(|_, slot| match slot.try_lock() {
-                Ok(known) => known.as_ref().is_some_and(|answer| answer.at + FRESH >= now),
+            // A locked entry is in use. An unlocked one with an expired result is evicted.
+            names.retain(|_, entry| match entry.try_lock() {
+                Ok(cached) => cached.as_ref().is_some_and(|lookup| lookup.at + FRESH >= now),
                 Err(_) => true,
             });
         }
-        let slot = Arc::<Slot>::default();
-        names.insert(name.into(), Arc::clone(&slot));
-        slot
+        let entry = Arc::<Entry>::default();
+        names.insert(name.into(), Arc::clone(&entry));
+        entry
     }
 
     async fn look_up(&self, name: &str) -> Result<Arc<[IpAddr]>, Unresolved> {
@@ -110,7 +110,7 @@ impl Resolver {
         let name = name.to_owned();
         let asking = tokio::task::spawn_blocking(move || {
             let found = (name.as_str(), 0).to_socket_addrs();
-            // Held by the thread, not by the one who waits: if that one gives up, the thread still counts.
+            // The thread holds the permit: it is busy even if the attempt has given up.
             drop(permit);
             found.map(|addresses| addresses.map(|address| address.ip()).collect::<Vec<_>>())
         });
@@ -118,7 +118,7 @@ impl Resolver {
             Ok(Ok(addresses)) if addresses.is_empty() => Err(Unresolved::NoSuchName),
             Ok(Ok(addresses)) => Ok(addresses.into()),
             Ok(Err(error)) => Err(Unresolved::of(&error)),
-            // The thread of the look-up panicked.
+            // The look-up panicked.
             Err(_) => Err(Unresolved::NoAnswer),
         }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_without_an_address_is_unresolved() {
-        // A machine without name servers can't know.
+        // The reason depends on whether this machine has name servers.
         assert!(Resolver::new().resolve("no-such-host.invalid").await.is_err());
     }
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_used_again() {
+    async fn a_result_is_cached() {
         let resolver = Resolver::new();
         let first = resolver.resolve("localhost").await.unwrap();
         let second = resolver.resolve("localhost").await.unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_known_name_is_not_kept_waiting_by_names_that_nobody_answers_for() {
+    async fn an_expired_result_is_used_while_all_lookups_hang() {
         let resolver = Resolver::new();
         let first = resolver.resolve("localhost").await.unwrap();
         tokio::time::advance(FRESH * 2).await;
@@ -168,10 +168,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn remembered_names_are_bounded() {
+    async fn the_cache_is_bounded() {
         let resolver = Resolver::new();
         for index in 0..NAMES_MAX + 10 {
-            drop(resolver.slot(&format!("name-{index}")));
+            drop(resolver.entry(&format!("name-{index}")));
         }
         assert!(resolver.names.lock().unwrap().len() <= NAMES_MAX);
     }

@@ -1,22 +1,22 @@
 //! The Service Bus actions: one message into a queue or to a topic.
 //!
-//! `AMQP` goes over AMQP 1.0, with claims-based security or SASL PLAIN as the settings say; `NetMessaging`
-//! and `NotSpecified` go over the REST endpoint, as the protocol that they once meant is gone. Success is
-//! what the broker accepted, nothing less. The texts follow CONTRACT 9.1: PowerShell takes the first two
-//! quoted words for the entity and the namespace, and wants a colon before them.
+//! The transport `AMQP` is AMQP 1.0, with claims-based security or SASL PLAIN depending on the settings.
+//! `NetMessaging` and `NotSpecified` use the REST endpoint, because the protocol that they once meant is gone. An
+//! attempt succeeds when the broker has accepted the message. The texts follow CONTRACT 9.1: PowerShell takes the
+//! first two quoted words for the entity and the namespace, and needs a colon before them.
 
+mod abortable;
 mod amqp;
+mod amqp_failure;
 mod cbs;
+mod connection;
+mod endpoint;
+mod header_case;
 mod link;
+mod message;
 mod open;
-mod parcel;
-mod place;
 mod rest;
-mod spelling;
-mod tether;
 mod token;
-mod trouble;
-mod trunk;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use std::time::Duration;
 use punctual_model::{Clock, Firing, Outcome, OutcomeKind, Secret, ServiceBusMessage, Transport};
 use tokio_rustls::TlsConnector;
 
-pub(crate) use self::place::{AmqpEndpoint, EntityAddress, RestEndpoint};
+pub(crate) use self::endpoint::{AmqpEndpoint, EntityAddress, RestEndpoint};
 
-use self::amqp::Links;
-use self::open::Opener;
+use self::amqp::LinkPool;
+use self::open::ConnectionOpener;
 use crate::Actions;
 use crate::dial::Dialer;
 use crate::failure::{Failure, Within};
 use crate::settings::Sasl;
 
-/// What the settings come to.
+/// Sends messages to Service Bus.
 pub(crate) struct ServiceBus {
-    links: Links,
+    links: LinkPool,
     amqp: AmqpEndpoint,
     rest: RestEndpoint,
     queue_address: EntityAddress,
@@ -45,10 +45,10 @@ pub(crate) struct ServiceBus {
     token_lifetime: Duration,
 }
 
-/// What [`ServiceBus::new`] is made from.
+/// The arguments of [`ServiceBus::new`].
 pub(crate) struct Parts {
     pub(crate) dialer: Arc<Dialer>,
-    /// Without a protocol to choose: AMQP has none.
+    /// Without ALPN, which AMQP does not use.
     pub(crate) tls: TlsConnector,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) sasl: Sasl,
@@ -64,9 +64,9 @@ impl ServiceBus {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { dialer, tls, clock, sasl, amqp, rest, queue_address, topic_address, .. } = parts;
         let Parts { token_lifetime, idle_timeout, .. } = parts;
-        let opener = Opener { dialer, tls, clock: Arc::clone(&clock), sasl, token_lifetime };
+        let opener = ConnectionOpener { dialer, tls, clock: Arc::clone(&clock), sasl, token_lifetime };
         Self {
-            links: Links::new(opener, idle_timeout),
+            links: LinkPool::new(opener, idle_timeout),
             amqp,
             rest,
             queue_address,
@@ -77,7 +77,7 @@ impl ServiceBus {
     }
 }
 
-/// What a message is sent to.
+/// The kind of entity that a message is sent to.
 #[derive(Clone, Copy)]
 pub(crate) enum Entity {
     Queue,
@@ -93,7 +93,7 @@ impl fmt::Display for Entity {
     }
 }
 
-/// Who we are to the broker.
+/// The shared access key of a message.
 #[derive(Clone, Copy)]
 struct Credentials<'a> {
     key_name: &'a str,
@@ -136,7 +136,7 @@ async fn send(
     message: &ServiceBusMessage,
 ) -> Result<(), Failure> {
     let credentials = credentials(message)?;
-    place::check_names(message)?;
+    endpoint::check_names(message)?;
     match message.transport {
         Some(Transport::Amqp) => amqp::send(&actions.bus, firing, entity, message, credentials).await,
         Some(Transport::NetMessaging | Transport::NotSpecified) | None => {
@@ -145,7 +145,7 @@ async fn send(
     }
 }
 
-/// The key of a message, or everything that is missing of it (CONTRACT 17.2 #57).
+/// Returns the key of a message, or a failure that names everything that is missing (CONTRACT 17.2 #57).
 fn credentials(message: &ServiceBusMessage) -> Result<Credentials<'_>, Failure> {
     let given = message.authentication.as_ref();
     let key_name = given.and_then(|given| given.sas_key_name.as_deref()).filter(|name| !name.is_empty());

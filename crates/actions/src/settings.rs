@@ -1,51 +1,51 @@
-//! What can be configured about actions.
+//! The settings of actions.
 
 use std::time::Duration;
 
 use crate::egress::Egress;
 
-/// How a connection over AMQP shows who it is.
+/// How an AMQP connection authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sasl {
-    /// By tokens that are signed with the key (claims-based security), as Service Bus wants it.
+    /// Claims-based security: with tokens that are signed with the key. Service Bus requires it.
     Cbs,
-    /// By the key's name and the key as user name and password, as other brokers want it.
+    /// SASL PLAIN: with the key's name as user name and the key as password, as other brokers require it.
     Plain,
 }
 
-/// How actions are carried out. The defaults are those of the contract.
+/// The settings of actions. The defaults are those of the contract.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which addresses may be connected to.
     pub egress: Egress,
-    /// How long an attempt may take, from its start to the last byte that is kept.
+    /// How long an attempt may take, from its start to the last byte of the answer that is kept.
     pub timeout: Duration,
-    /// Where tokens of Azure Active Directory come from.
+    /// The authority that issues tokens of Azure Active Directory.
     pub oauth_authority: String,
-    /// Where queues of a storage account are; `{account}` stands for its name.
+    /// The queue endpoint of a storage account; `{account}` stands for its name.
     pub storage_queue_endpoint: String,
-    /// Where AMQP is spoken with a Service Bus namespace; `{namespace}` stands for its name.
+    /// The AMQP endpoint of a Service Bus namespace; `{namespace}` stands for its name.
     pub service_bus_amqp_endpoint: String,
-    /// Where REST is spoken with a Service Bus namespace; `{namespace}` stands for its name.
+    /// The REST endpoint of a Service Bus namespace; `{namespace}` stands for its name.
     pub service_bus_rest_endpoint: String,
-    /// How we show over AMQP who we are.
+    /// How AMQP connections authenticate.
     pub service_bus_sasl: Sasl,
-    /// What a queue is called over AMQP; `{entity}` stands for its name.
+    /// The AMQP address of a queue; `{entity}` stands for its name.
     pub service_bus_queue_address: String,
-    /// What a topic is called over AMQP; `{entity}` stands for its path.
+    /// The AMQP address of a topic; `{entity}` stands for its path.
     pub service_bus_topic_address: String,
-    /// How long a token that we sign for Service Bus is good.
+    /// How long a token that we sign for Service Bus is valid.
     pub service_bus_token_lifetime: Duration,
-    /// How long an AMQP link is kept that nothing is sent over.
+    /// How long an idle AMQP link is kept.
     pub service_bus_idle_timeout: Duration,
-    /// What we call ourselves.
+    /// The `User-Agent` header.
     pub user_agent: String,
-    /// Idle connections kept for each host.
+    /// How many idle connections are kept for each host.
     pub idle_per_host_max: usize,
-    /// How long an idle connection is kept. Shorter than the five seconds after which common servers
-    /// hang up by default, so that a request does not meet a connection that is being closed.
+    /// How long an idle connection is kept. Common servers close idle connections after five seconds; a shorter time
+    /// avoids sending a request on a connection that is being closed.
     pub idle_timeout: Duration,
-    /// Certificate authorities to trust besides the system's, in PEM.
+    /// Certificate authorities to trust in addition to the system's, in PEM.
     pub authorities_pem: Vec<u8>,
 }
 
@@ -71,12 +71,12 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with the settings: every problem.
+/// All problems of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the settings of actions are not usable: {}", joined(.0))]
 pub struct SettingsError(pub Vec<SettingsProblem>);
 
-/// What is wrong with one setting.
+/// A problem of one setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {text}")]
 pub struct SettingsProblem {

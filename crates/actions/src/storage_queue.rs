@@ -1,8 +1,8 @@
 //! The storage queue action: one message into a queue of an Azure Storage account.
 //!
-//! The same client and the same egress rules as for HTTP actions; redirects are not followed, as the URI
-//! holds the signature. The texts follow CONTRACT 9.1, where the words `succeeded`, `does not exist` and
-//! `could not be found` decide how PowerShell reads a message, so that no other text may hold them.
+//! The client and the egress rules are those of HTTP actions. Redirects are not followed, since the URI contains the
+//! signature. The texts follow CONTRACT 9.1: PowerShell recognizes messages by the words `succeeded`, `does not exist`
+//! and `could not be found`, so no other text may contain them.
 
 mod envelope;
 mod sas;
@@ -15,14 +15,14 @@ use punctual_model::{Firing, Outcome, OutcomeKind, QueueMessage};
 use url::Url;
 
 use crate::Actions;
-use crate::explanation::{element, shown};
+use crate::explanation::{element, sanitized};
 use crate::failure::Failure;
 use crate::http::{answer, status};
-use crate::scrub::Scrub;
+use crate::redact::Redactor;
 
 static CLIENT_REQUEST: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 
-/// Where the queues of an account are.
+/// The queue endpoint of an account.
 pub(crate) struct Endpoint(String);
 
 impl Endpoint {
@@ -39,7 +39,8 @@ impl Endpoint {
         }
     }
 
-    /// Names come from users and land in a host name and a path: they must not change either's shape.
+    /// Returns the URI of a message's queue. The names come from users and become parts of a host name and a path,
+    /// which they must not change otherwise.
     fn uri(&self, message: &QueueMessage) -> Result<Uri, Failure> {
         let plain = |name: &str| {
             (1..=63).contains(&name.len())
@@ -115,8 +116,8 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
     if let Ok(id) = HeaderValue::from_str(&firing.client_request_id) {
         headers.insert(CLIENT_REQUEST.clone(), id);
     }
-    let asked = actions.clients.anonymous().ask(request, |_| answer::BODY_BYTES_MAX).await;
-    let answer = asked.map_err(|error| {
+    let sent = actions.clients.anonymous().send(request, |_| answer::BODY_BYTES_MAX).await;
+    let answer = sent.map_err(|error| {
         let failure = Failure::of(&error);
         if failure.unresolved() { Problem::NoAccount(Some(failure)) } else { Problem::NoAnswer(failure) }
     })?;
@@ -124,13 +125,13 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
     if answer.status.is_success() {
         return Ok(());
     }
-    let mut scrub = Scrub::default();
-    scrub.note(message.sas_token.expose());
-    Err(refusal(answer.status, code, &answer.body, &scrub))
+    let mut redactor = Redactor::default();
+    redactor.add(message.sas_token.expose());
+    Err(refusal(answer.status, code, &answer.body, &redactor))
 }
 
-/// What the service says about a refusal.
-fn refusal(status: StatusCode, code: Option<String>, body: &[u8], scrub: &Scrub) -> Problem {
+/// Returns the problem for an answer that is no success, with the service's explanation.
+fn refusal(status: StatusCode, code: Option<String>, body: &[u8], redactor: &Redactor) -> Problem {
     let body = String::from_utf8_lossy(body);
     let code = code.or_else(|| element(&body, "Code").map(str::to_owned)).unwrap_or_default();
     match (status, code.as_str()) {
@@ -146,7 +147,7 @@ fn refusal(status: StatusCode, code: Option<String>, body: &[u8], scrub: &Scrub)
     }
     if status == StatusCode::FORBIDDEN || status == StatusCode::UNAUTHORIZED {
         text.push_str(" The service did not accept the SAS token");
-    } else if let Some(said) = element(&body, "Message").map(|said| shown(said, scrub))
+    } else if let Some(said) = element(&body, "Message").map(|said| sanitized(said, redactor))
         && !said.is_empty()
         && !["succeeded", "does not exist", "could not be found"].iter().any(|word| said.contains(word))
     {

@@ -1,4 +1,4 @@
-//! Whom we trust, and who we are, on a TLS connection.
+//! TLS configurations: the trusted authorities and client certificates.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-/// The authorities that targets' certificates must come from.
+/// The authorities that must have issued a target's certificate.
 pub(crate) struct Trust {
     provider: Arc<CryptoProvider>,
     roots: Arc<RootCertStore>,
@@ -16,7 +16,7 @@ pub(crate) struct Trust {
 
 /// A client certificate with its key.
 pub(crate) struct Identity {
-    /// The certificate and those above it, DER.
+    /// The certificate and its chain, DER.
     pub(crate) chain: Vec<Vec<u8>>,
     /// PKCS#8, DER.
     pub(crate) key: Vec<u8>,
@@ -33,14 +33,14 @@ impl Identity {
 }
 
 impl Trust {
-    /// The system's authorities (or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name) and some more in PEM.
+    /// Loads the system's authorities (or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name) and `more` in PEM.
     pub(crate) fn load(more: &[u8]) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let system = rustls_native_certs::load_native_certs();
         for error in &system.errors {
             tracing::warn!(%error, "could not read all of the system's certificate authorities");
         }
-        // A store may hold old certificates that can't be parsed; they are of no use to anybody.
+        // System stores may contain old certificates that can't be parsed. They are skipped.
         roots.add_parsable_certificates(system.certs);
         for certificate in CertificateDer::pem_slice_iter(more) {
             let certificate =
@@ -53,14 +53,14 @@ impl Trust {
         Ok(Self { provider: Arc::new(aws_lc_rs::default_provider()), roots: Arc::new(roots) })
     }
 
-    /// The settings of connections that are not HTTP: there is no protocol to choose.
+    /// Returns the configuration for connections without ALPN.
     pub(crate) fn plain_config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let mut config = self.config(None)?;
         Arc::make_mut(&mut config).alpn_protocols.clear();
         Ok(config)
     }
 
-    /// The settings of HTTP connections on which we show the given identity, or none.
+    /// Returns the configuration for HTTP connections, with a client certificate or without.
     pub(crate) fn config(&self, identity: Option<Identity>) -> Result<Arc<ClientConfig>, rustls::Error> {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()?

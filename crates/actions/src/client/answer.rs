@@ -1,4 +1,4 @@
-//! An answer, read as far as it is wanted.
+//! Reads answers, with a limit on the body.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use hyper::body::{Body, Incoming};
 
-/// An answer as far as it is kept.
+/// An answer with the beginning of its body.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -16,16 +16,15 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads the beginning of the body, as many bytes as are wanted of an answer with such a head, then lets
-    /// go of the rest: dropping it closes a connection over HTTP/1.1 that has more to say, and resets the
-    /// stream over HTTP/2. `drive` keeps the connection going meanwhile.
+    /// Reads up to `body_limit` bytes of the body and drops the rest. Dropping it closes an HTTP/1.1 connection that
+    /// has more to send, and resets the stream of an HTTP/2 connection. `drive` polls the connection meanwhile.
     pub(super) async fn read(
         response: Response<Incoming>,
-        wanted: impl Fn(&Parts) -> usize,
+        body_limit: impl Fn(&Parts) -> usize,
         mut drive: impl FnMut(&mut Context<'_>),
     ) -> Result<Self, hyper::Error> {
         let (parts, mut incoming) = response.into_parts();
-        let bytes_max = wanted(&parts);
+        let bytes_max = body_limit(&parts);
         let announced = incoming.size_hint().lower().min(bytes_max as u64) as usize;
         let mut body = Vec::with_capacity(announced);
         while body.len() < bytes_max && !incoming.is_end_stream() {

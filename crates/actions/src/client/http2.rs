@@ -1,4 +1,4 @@
-//! A connection over HTTP/2, shared by all requests to its origin. It has a task of its own.
+//! HTTP/2 connections. All requests to an origin share one, so it has a task of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,29 +13,30 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::HEAD_BYTES_MAX;
 use super::answer::Answer;
-use super::pool::Unanswered;
-use crate::connector::{Contact, Stream};
+use super::pool::ExchangeError;
+use crate::connector::Stream;
+use crate::peer::Peer;
 
-/// How much of a body a target may send ahead before we ask for more; two kilobytes are kept.
+/// The flow-control window of a stream. Only two kilobytes of a body are read.
 const STREAM_WINDOW_BYTES: u32 = 16 * 1024;
 
-/// The same for one connection with all its streams.
+/// The flow-control window of a connection with all its streams.
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 
-/// How often a connection is asked whether it still lives, while requests wait on it. Without it one dead peer
-/// would take every later request with it.
+/// How often the peer is pinged while requests are in flight. Without pings, a connection to a dead peer would stay
+/// in use and fail every later request.
 const PING_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub(super) struct Http2 {
     sender: SendRequest<Full<Bytes>>,
-    /// It has carried an answer.
+    /// An answer was received on it.
     used: Arc<AtomicBool>,
-    pub(super) contact: Contact,
+    pub(super) peer: Peer,
 }
 
 impl Http2 {
-    pub(super) async fn open(stream: Stream, contact: Contact) -> Result<Self, hyper::Error> {
+    pub(super) async fn open(stream: Stream, peer: Peer) -> Result<Self, hyper::Error> {
         let handshake = Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_header_list_size(HEAD_BYTES_MAX as u32)
@@ -45,30 +46,30 @@ impl Http2 {
             .keep_alive_timeout(PING_EVERY)
             .handshake(stream);
         let (sender, driver) = handshake.await?;
-        // It ends when its last sender is gone. Whoever waits for an answer is told of its errors.
+        // The task ends when the last sender is dropped. Its errors reach the requests in flight.
         tokio::spawn(async move { driver.await.ok() });
-        Ok(Self { sender, used: Arc::default(), contact })
+        Ok(Self { sender, used: Arc::default(), peer })
     }
 
-    /// Sends a request and reads what is wanted of the answer.
+    /// Sends a request and reads the answer, with up to `body_limit` bytes of its body.
     pub(super) async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
-        wanted: impl Fn(&Parts) -> usize,
-    ) -> Result<Answer, Unanswered> {
+        body_limit: impl Fn(&Parts) -> usize,
+    ) -> Result<Answer, ExchangeError> {
         let response = self.sender.try_send_request(request).await.map_err(|mut error| {
             let unsent = error.take_message();
-            Unanswered { stale: self.used.load(Ordering::Relaxed), unsent, error: error.into_error() }
+            ExchangeError { reused: self.used.load(Ordering::Relaxed), unsent, error: error.into_error() }
         })?;
         self.used.store(true, Ordering::Relaxed);
-        Answer::read(response, wanted, |_| ()).await.map_err(Unanswered::broken)
+        Answer::read(response, body_limit, |_| ()).await.map_err(ExchangeError::broken)
     }
 
     pub(super) fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
 
-    /// Whether it is this very connection.
+    /// Whether both are handles to the same connection.
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.used, &other.used)
     }

@@ -1,4 +1,4 @@
-//! Connections that are used again, by origin.
+//! The HTTP client and its pool of connections, by origin.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -19,13 +19,13 @@ use super::answer::Answer;
 use super::http1::Http1;
 use super::http2::Http2;
 use crate::connector::{ConnectError, Connector};
-use crate::failure::Peer;
+use crate::peer::Peer;
 
-/// The pool is swept so many times while a connection may be idle.
+/// How often the pool is swept within the idle time-out.
 const SWEEPS: u32 = 4;
 
-/// How long a connection may take to be closed properly.
-const CLOSING_MAX: Duration = Duration::from_secs(5);
+/// How long closing a connection may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An HTTP client with its own pool.
 #[derive(Clone)]
@@ -39,8 +39,8 @@ struct Shared {
 
 #[derive(Default)]
 struct Pool {
-    origins: HashMap<Origin, Kept>,
-    /// A task sweeps it; there is none while it is empty.
+    origins: HashMap<Origin, OriginPool>,
+    /// A task sweeps the pool. It runs only while there are connections.
     swept: bool,
 }
 
@@ -51,11 +51,12 @@ struct Origin {
     authority: Authority,
 }
 
-/// What is kept for one origin.
+/// The connections to one origin.
 #[derive(Default)]
-struct Kept {
-    /// The one that was used last is at the end.
+struct OriginPool {
+    /// Idle HTTP/1.1 connections; the most recently used one is last.
     idle: Vec<Idle>,
+    /// The HTTP/2 connection that all requests share, and when it was last used.
     shared: Option<(Http2, Instant)>,
 }
 
@@ -64,38 +65,39 @@ struct Idle {
     since: Instant,
 }
 
-enum Taken {
+/// A connection to send one request on.
+enum Connection {
     Http1(Box<Http1>),
     Http2(Http2),
 }
 
-/// Why there is no answer.
+/// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AskError {
+pub(crate) enum RequestError {
     #[error("could not connect")]
     Connect(#[source] ConnectError),
     #[error("could not exchange")]
     Exchange {
-        /// The connection had carried an answer before, and this request met its end.
-        stale: bool,
+        /// The connection was reused, and closed before it answered this request.
+        reused: bool,
         peer: Peer,
         source: hyper::Error,
     },
 }
 
-/// Why a connection gave no answer.
-pub(super) struct Unanswered {
-    /// The connection had carried an answer before.
-    pub(super) stale: bool,
+/// Why an exchange on a connection failed.
+pub(super) struct ExchangeError {
+    /// The connection was reused: an answer was received on it before.
+    pub(super) reused: bool,
     /// The request, if nothing of it was sent.
     pub(super) unsent: Option<Request<Full<Bytes>>>,
     pub(super) error: hyper::Error,
 }
 
-impl Unanswered {
-    /// The answer broke off.
+impl ExchangeError {
+    /// The connection broke in the middle of the answer.
     pub(super) fn broken(error: hyper::Error) -> Self {
-        Self { stale: false, unsent: None, error }
+        Self { reused: false, unsent: None, error }
     }
 }
 
@@ -104,115 +106,115 @@ impl Client {
         Self(Arc::new(Shared { connector, limits, pool: Mutex::default() }))
     }
 
-    /// Sends a request to where its URI says and reads of the answer's body what is wanted of an answer with
-    /// such a head. A request that a kept connection did not begin to send is sent over another one.
-    pub(crate) async fn ask(
+    /// Sends a request to the host of its URI and reads the answer, with up to `body_limit` bytes of its body. If a
+    /// pooled connection turns out to be closed before anything was sent, another one is used.
+    pub(crate) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
-        wanted: impl Fn(&Parts) -> usize,
-    ) -> Result<Answer, AskError> {
+        body_limit: impl Fn(&Parts) -> usize,
+    ) -> Result<Answer, RequestError> {
         let uri = request.uri().clone();
-        let origin = Origin::of(&uri).ok_or(AskError::Connect(ConnectError::NoHost))?;
+        let origin = Origin::of(&uri).ok_or(RequestError::Connect(ConnectError::NoHost))?;
         loop {
-            let taken = match self.take(&origin).await {
-                Some(taken) => taken,
+            let connection = match self.take(&origin).await {
+                Some(connection) => connection,
                 None => self.open(&origin, &uri).await?,
             };
-            let (unanswered, peer) = match taken {
-                Taken::Http1(mut connection) => {
-                    address(&mut request, &uri);
-                    match connection.exchange(request, &wanted).await {
+            let (failed, peer) = match connection {
+                Connection::Http1(mut connection) => {
+                    set_target(&mut request, &uri);
+                    match connection.exchange(request, &body_limit).await {
                         Ok(answer) => {
                             self.put(&origin, connection).await;
                             return Ok(answer);
                         }
-                        Err(unanswered) => (unanswered, connection.contact.peer()),
+                        Err(failed) => (failed, connection.peer.clone()),
                     }
                 }
-                Taken::Http2(mut connection) => {
+                Connection::Http2(mut connection) => {
                     *request.uri_mut() = uri.clone();
-                    match connection.exchange(request, &wanted).await {
+                    match connection.exchange(request, &body_limit).await {
                         Ok(answer) => return Ok(answer),
-                        Err(unanswered) => {
-                            self.forget(&origin, &connection);
-                            (unanswered, connection.contact.peer())
+                        Err(failed) => {
+                            self.remove(&origin, &connection);
+                            (failed, connection.peer.clone())
                         }
                     }
                 }
             };
-            match unanswered {
-                Unanswered { stale: true, unsent: Some(unsent), .. } => request = unsent,
-                Unanswered { stale, error, .. } => {
-                    return Err(AskError::Exchange { stale, peer, source: error });
+            match failed {
+                ExchangeError { reused: true, unsent: Some(unsent), .. } => request = unsent,
+                ExchangeError { reused, error, .. } => {
+                    return Err(RequestError::Exchange { reused, peer, source: error });
                 }
             }
         }
     }
 
-    /// A connection that is kept, if one is left that the target has not closed.
-    async fn take(&self, origin: &Origin) -> Option<Taken> {
+    /// Takes a connection from the pool that the target has not closed.
+    async fn take(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let idle = {
                 let mut pool = self.0.pool();
-                let kept = pool.origins.get_mut(origin)?;
-                if let Some((shared, used_at)) = &mut kept.shared {
+                let pooled = pool.origins.get_mut(origin)?;
+                if let Some((shared, used_at)) = &mut pooled.shared {
                     if shared.is_open() {
                         *used_at = Instant::now();
-                        return Some(Taken::Http2(shared.clone()));
+                        return Some(Connection::Http2(shared.clone()));
                     }
-                    kept.shared = None;
+                    pooled.shared = None;
                 }
-                kept.idle.pop()?
+                pooled.idle.pop()?
             };
             let Idle { mut connection, since } = idle;
             if since.elapsed() < self.0.limits.idle_timeout
                 && poll_fn(|cx| Poll::Ready(connection.is_open(cx))).await
             {
-                return Some(Taken::Http1(connection));
+                return Some(Connection::Http1(connection));
             }
         }
     }
 
-    /// A new connection. One over HTTP/2 is shared from now on, unless somebody was faster.
-    async fn open(&self, origin: &Origin, uri: &Uri) -> Result<Taken, AskError> {
-        let (stream, contact) = self.0.connector.connect(uri).await.map_err(AskError::Connect)?;
-        let exchange = |source| AskError::Exchange { stale: false, peer: contact.peer(), source };
+    /// Opens a connection. If it is HTTP/2, later requests share it, unless another attempt has opened one meanwhile.
+    async fn open(&self, origin: &Origin, uri: &Uri) -> Result<Connection, RequestError> {
+        let (stream, peer) = self.0.connector.connect(uri).await.map_err(RequestError::Connect)?;
+        let exchange = |source| RequestError::Exchange { reused: false, peer: peer.clone(), source };
         if !stream.speaks_http2() {
-            return Ok(Taken::Http1(Http1::open(stream, contact.clone()).await.map_err(exchange)?));
+            return Ok(Connection::Http1(Http1::open(stream, peer.clone()).await.map_err(exchange)?));
         }
-        let connection = Http2::open(stream, contact.clone()).await.map_err(exchange)?;
+        let connection = Http2::open(stream, peer.clone()).await.map_err(exchange)?;
         let mut pool = self.0.pool();
-        let kept = pool.origins.entry(origin.clone()).or_default();
-        if let Some((shared, _)) = &kept.shared
+        let pooled = pool.origins.entry(origin.clone()).or_default();
+        if let Some((shared, _)) = &pooled.shared
             && shared.is_open()
         {
-            return Ok(Taken::Http2(shared.clone()));
+            return Ok(Connection::Http2(shared.clone()));
         }
-        kept.shared = Some((connection.clone(), Instant::now()));
-        self.0.sweep_from_now_on(&mut pool);
-        Ok(Taken::Http2(connection))
+        pooled.shared = Some((connection.clone(), Instant::now()));
+        self.0.start_sweeping(&mut pool);
+        Ok(Connection::Http2(connection))
     }
 
-    /// Keeps a connection for later, if it can be used again.
+    /// Puts a connection into the pool, if it can be used again.
     async fn put(&self, origin: &Origin, mut connection: Box<Http1>) {
         if !poll_fn(|cx| Poll::Ready(connection.is_open(cx))).await {
             return;
         }
         let mut pool = self.0.pool();
-        let kept = match pool.origins.get_mut(origin) {
-            Some(kept) => kept,
+        let pooled = match pool.origins.get_mut(origin) {
+            Some(pooled) => pooled,
             None => pool.origins.entry(origin.clone()).or_default(),
         };
-        if kept.idle.len() < self.0.limits.idle_per_host_max {
-            kept.idle.push(Idle { connection, since: Instant::now() });
+        if pooled.idle.len() < self.0.limits.idle_per_host_max {
+            pooled.idle.push(Idle { connection, since: Instant::now() });
         }
-        self.0.sweep_from_now_on(&mut pool);
+        self.0.start_sweeping(&mut pool);
     }
 
-    /// A connection that did not answer is not given to anybody else.
-    fn forget(&self, origin: &Origin, connection: &Http2) {
-        if let Some(kept) = self.0.pool().origins.get_mut(origin) {
-            kept.shared = kept.shared.take().filter(|(shared, _)| !shared.is(connection));
+    /// Removes a connection from the pool that did not answer.
+    fn remove(&self, origin: &Origin, connection: &Http2) {
+        if let Some(pooled) = self.0.pool().origins.get_mut(origin) {
+            pooled.shared = pooled.shared.take().filter(|(shared, _)| !shared.is(connection));
         }
     }
 }
@@ -222,7 +224,7 @@ impl Shared {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sweep_from_now_on(self: &Arc<Self>, pool: &mut Pool) {
+    fn start_sweeping(self: &Arc<Self>, pool: &mut Pool) {
         if std::mem::replace(&mut pool.swept, true) {
             return;
         }
@@ -231,7 +233,7 @@ impl Shared {
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(every).await;
-                // The client is gone, and its connections with it.
+                // The client was dropped, and its connections with it.
                 let Some(shared) = shared.upgrade() else { return };
                 if !shared.sweep() {
                     return;
@@ -240,22 +242,23 @@ impl Shared {
         });
     }
 
-    /// Closes what was idle for too long, and what the target has closed. False if nothing is left.
+    /// Closes connections that were idle for too long, and drops those that the target has closed. Returns whether any
+    /// are left.
     fn sweep(&self) -> bool {
         let mut pool = self.pool();
         let timeout = self.limits.idle_timeout;
-        pool.origins.retain(|_, kept| {
-            let late = kept
+        pool.origins.retain(|_, pooled| {
+            let late = pooled
                 .idle
                 .extract_if(.., |idle| idle.since.elapsed() >= timeout || !idle.connection.is_open_now());
             for idle in late {
-                tokio::spawn(tokio::time::timeout(CLOSING_MAX, idle.connection.close()));
+                tokio::spawn(tokio::time::timeout(CLOSE_TIMEOUT, idle.connection.close()));
             }
-            kept.shared = kept
+            pooled.shared = pooled
                 .shared
                 .take()
                 .filter(|(shared, used_at)| shared.is_open() && used_at.elapsed() < timeout);
-            !kept.idle.is_empty() || kept.shared.is_some()
+            !pooled.idle.is_empty() || pooled.shared.is_some()
         });
         pool.swept = !pool.origins.is_empty();
         pool.swept
@@ -269,9 +272,9 @@ impl Origin {
     }
 }
 
-/// As HTTP/1.1 wants a request that goes to its origin: the path alone, and host and port as a header, the port
-/// where it is not that of the scheme.
-fn address(request: &mut Request<Full<Bytes>>, uri: &Uri) {
+/// Writes the target of an HTTP/1.1 request to an origin server: path and query in the request line, the host in the
+/// `Host` header, with the port if it is not the default of the scheme.
+fn set_target(request: &mut Request<Full<Bytes>>, uri: &Uri) {
     if !request.headers().contains_key(HOST)
         && let Some(name) = uri.host()
     {
@@ -296,7 +299,7 @@ mod tests {
     fn the_host_is_told_with_a_port_only_where_it_is_not_the_usual_one_and_never_with_credentials() {
         let check = |uri: &'static str, host: &str, path: &str| {
             let mut request = Request::new(Full::default());
-            address(&mut request, &Uri::from_static(uri));
+            set_target(&mut request, &Uri::from_static(uri));
             assert_eq!(request.headers()[HOST], host, "{uri}");
             assert_eq!(request.uri(), path, "{uri}");
         };

@@ -1,4 +1,4 @@
-//! Why there is no connection.
+//! Translates errors of connecting.
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
@@ -11,11 +11,11 @@ use crate::egress::Refusal;
 use crate::resolve::Unresolved;
 
 impl Failure {
-    /// What an error on the way to a connection comes to.
+    /// Translates an error of connecting.
     pub(crate) fn of_connect(error: &ConnectError) -> Self {
         match error {
             ConnectError::Dial(error) => Self::of_dial(error),
-            ConnectError::Tls { peer, source } => Self::of_handshake(*peer, source),
+            ConnectError::Tls { peer, source } => Self::of_handshake(peer, source),
             ConnectError::TlsTimedOut { peer, after } => Self::timeout(format_args!(
                 "{} accepted the connection, but the TLS handshake was not done within {}; it may not speak TLS \
                  on that port",
@@ -60,15 +60,15 @@ fn unresolved(why: Unresolved) -> &'static str {
     }
 }
 
-/// What went wrong at each address. Those at which the same went wrong are told together.
+/// Says what went wrong at each address. Addresses with the same error share a sentence.
 fn causes(errors: &[(SocketAddr, io::Error)]) -> String {
-    let mut told: Vec<ErrorKind> = Vec::new();
+    let mut reported: Vec<ErrorKind> = Vec::new();
     let mut text = String::new();
     for (_, error) in errors {
-        if told.contains(&error.kind()) {
+        if reported.contains(&error.kind()) {
             continue;
         }
-        told.push(error.kind());
+        reported.push(error.kind());
         let alike = errors.iter().filter(|(_, other)| other.kind() == error.kind());
         if !text.is_empty() {
             text.push_str("; ");
@@ -78,7 +78,7 @@ fn causes(errors: &[(SocketAddr, io::Error)]) -> String {
     text
 }
 
-/// `EMFILE` and `ENFILE` have no kind of their own.
+/// `EMFILE` and `ENFILE`, which have no `ErrorKind`.
 const TOO_MANY_FILES: [i32; 2] = [24, 23];
 
 fn cause(addresses: &str, error: &io::Error) -> String {
@@ -106,7 +106,7 @@ fn cause(addresses: &str, error: &io::Error) -> String {
     }
 }
 
-/// Addresses as they stand in a sentence.
+/// Formats addresses for a sentence.
 fn list<'a>(addresses: impl Iterator<Item = &'a SocketAddr>) -> String {
     let addresses: Vec<&SocketAddr> = addresses.collect();
     let mut text = String::new();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_with_address_and_port() {
+    fn each_cause_is_reported_with_address_and_port() {
         let check = |errors: &[(&str, ErrorKind)], expected: &str| {
             let errors = errors.iter().map(|(address, kind)| (at(address), io::Error::from(*kind))).collect();
             let failure = Failure::of_dial(&DialError::Unreachable(errors));
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn too_many_open_files_are_told_as_such() {
+    fn too_many_open_files_are_reported_as_such() {
         let errors = vec![(at("10.0.0.1:1"), io::Error::from_raw_os_error(24))];
         let text = Failure::of_dial(&DialError::Unreachable(errors)).to_string();
         assert!(text.contains("this server has too many files open to connect to 10.0.0.1:1"), "{text}");
     }
 
     #[test]
-    fn a_time_limit_is_told_with_the_addresses_that_were_tried() {
+    fn a_time_limit_is_reported_with_the_addresses_that_were_tried() {
         let addresses = vec![at("[2001:db8::1]:443"), at("192.0.2.1:443")];
         let text =
             Failure::of_dial(&DialError::TimedOut { addresses, after: Duration::from_secs(45) }).to_string();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unresolved_name_is_told_with_its_cause() {
+    fn an_unresolved_name_is_reported_with_its_cause() {
         let check = |why, expected: &str| {
             let text = Failure::of_dial(&DialError::Unresolved { name: "a.example".into(), why }).to_string();
             let start = "NameResolutionFailure The remote name could not be resolved: 'a.example': ";

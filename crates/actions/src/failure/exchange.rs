@@ -1,50 +1,20 @@
-//! Why a connection that was there brought no answer.
+//! Translates errors of an HTTP exchange on an open connection.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 
 use super::{Failure, find};
-use crate::first_bytes::Speech;
-
-/// The other end of a connection, as far as it is known when something fails.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
-    pub(crate) address: SocketAddr,
-    pub(crate) protocol: Protocol,
-    /// The connection is over TLS.
-    pub(crate) secure: bool,
-    /// How it began to speak, below TLS where there is TLS.
-    pub(crate) speech: Speech,
-}
-
-/// What is spoken with a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    Http,
-    Amqp,
-}
-
-impl Protocol {
-    /// How the address begins where this is spoken with or without TLS.
-    pub(crate) fn scheme(self, secure: bool) -> &'static str {
-        match (self, secure) {
-            (Self::Http, false) => "http://",
-            (Self::Http, true) => "https://",
-            (Self::Amqp, false) => "amqp://",
-            (Self::Amqp, true) => "amqps://",
-        }
-    }
-}
+use crate::first_bytes::DetectedProtocol;
+use crate::peer::Peer;
 
 impl Failure {
-    /// What an error of an exchange over HTTP comes to.
+    /// Translates an error of an HTTP exchange.
     pub(super) fn of_exchange(peer: &Peer, error: &hyper::Error) -> Self {
         if let Some(error) = find::<rustls::Error>(error) {
-            return Self::of_tls(*peer, error);
+            return Self::of_tls(peer, error);
         }
         let address = peer.address;
-        if let Some(hint) = wants_tls(peer) {
-            return violation(&format!("{address} {hint}"));
+        if let Some(advice) = peer.tls_advice() {
+            return violation(&format!("{address} {advice}"));
         }
         if error.is_parse_too_large() {
             return violation(&format!("the head of the answer of {address} is too large"));
@@ -58,9 +28,10 @@ impl Failure {
                 format!("The underlying connection was closed: {how}: {address} {what}"),
             )
         };
+        let silent = !peer.secure && peer.detected() == DetectedProtocol::None;
         let unexpected = "An unexpected error occurred on a receive";
         match find::<io::Error>(error).map(io::Error::kind) {
-            _ if error.is_incomplete_message() && peer.speech == Speech::Nothing && !peer.secure => closed(
+            _ if error.is_incomplete_message() && silent => closed(
                 "The connection was closed unexpectedly",
                 "closed it without an answer; if that port speaks TLS, the address must begin with https://",
             ),
@@ -78,11 +49,4 @@ impl Failure {
 
 fn violation(what: &str) -> Failure {
     Failure::new("ServerProtocolViolation", format!("The server committed a protocol violation: {what}"))
-}
-
-/// What to do if a peer that was spoken to in plain text answered with TLS.
-pub(crate) fn wants_tls(peer: &Peer) -> Option<String> {
-    let scheme = peer.protocol.scheme(true);
-    (!peer.secure && peer.speech == Speech::Tls)
-        .then(|| format!("speaks TLS; the address must begin with {scheme}"))
 }

@@ -1,4 +1,4 @@
-//! Why a connection could not be secured: certificates that can't be trusted, and handshakes that fail.
+//! Translates errors of TLS: certificates that are not trusted, and handshakes that fail.
 
 use std::io::{self, ErrorKind};
 
@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible};
 
-use super::exchange::Peer;
 use super::{Failure, find};
+use crate::peer::Peer;
 
-/// How many of the names in a certificate are told, and how much of each: they are the target's to choose.
+/// How many names of a certificate are shown, and how many characters of each. The target chooses them.
 const NAMES_MAX: usize = 5;
 const NAME_CHARACTERS_MAX: usize = 100;
 
 impl Failure {
-    /// What an error of a TLS handshake comes to.
-    pub(super) fn of_handshake(peer: Peer, error: &io::Error) -> Self {
+    /// Translates an error of a TLS handshake.
+    pub(super) fn of_handshake(peer: &Peer, error: &io::Error) -> Self {
         if let Some(error) = find::<Error>(error) {
             return Self::of_tls(peer, error);
         }
@@ -33,8 +33,8 @@ impl Failure {
         ))
     }
 
-    /// What an error of TLS comes to, during the handshake or later.
-    pub(super) fn of_tls(peer: Peer, error: &Error) -> Self {
+    /// Translates an error of TLS, during the handshake or later.
+    pub(super) fn of_tls(peer: &Peer, error: &Error) -> Self {
         let address = peer.address;
         let what = match error {
             Error::InvalidCertificate(error) => {
@@ -65,7 +65,7 @@ fn secure_channel(what: &str) -> Failure {
     Failure::new("SecureChannelFailure", text)
 }
 
-/// What is wrong with a certificate; whose it is stands before it.
+/// Says what is wrong with a certificate. The subject of the sentence is the target.
 fn distrust(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer => {
@@ -109,7 +109,7 @@ fn distrust(error: &CertificateError) -> String {
     }
 }
 
-/// What the library only has a name for.
+/// Explains errors of the library that it reports by name only.
 fn misuse(name: &str) -> String {
     let what = match name {
         "CaUsedAsEndEntity" => {
@@ -138,7 +138,7 @@ fn date(at: UnixTime) -> String {
     at.map_or_else(|| "a day that no calendar has".to_owned(), |at| at.strftime("%Y-%m-%d").to_string())
 }
 
-/// The names in a certificate, which the library gives as `DnsName("a.example")` and `IpAddress(10.0.0.1)`.
+/// Formats the names of a certificate. The library gives them as `DnsName("a.example")` and `IpAddress(10.0.0.1)`.
 fn names(presented: &[String]) -> String {
     let shown = presented.iter().take(NAMES_MAX).map(|name| {
         let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
@@ -153,7 +153,7 @@ fn names(presented: &[String]) -> String {
     }
 }
 
-/// What a target means by an alert.
+/// Explains an alert that the target sent.
 fn alerted(alert: AlertDescription) -> String {
     let what = match alert {
         AlertDescription::ProtocolVersion => "speaks neither TLS 1.2 nor TLS 1.3",
@@ -198,12 +198,11 @@ mod tests {
 
     use rustls::OtherError;
 
-    use super::super::exchange::Protocol;
     use super::*;
-    use crate::first_bytes::Speech;
+    use crate::peer::Protocol;
 
     fn peer(protocol: Protocol) -> Peer {
-        Peer { address: "192.0.2.1:443".parse().unwrap(), protocol, secure: true, speech: Speech::Nothing }
+        Peer::new("192.0.2.1:443".parse().unwrap(), protocol, true)
     }
 
     #[test]
@@ -238,7 +237,7 @@ mod tests {
     #[test]
     fn the_hint_names_the_scheme_of_the_protocol() {
         let plain = Error::InvalidMessage(InvalidMessage::InvalidContentType);
-        let text = |protocol| Failure::of_tls(peer(protocol), &plain).to_string();
+        let text = |protocol| Failure::of_tls(&peer(protocol), &plain).to_string();
         assert!(text(Protocol::Http).contains("192.0.2.1:443 answers in plain text and not with TLS"));
         assert!(text(Protocol::Http).contains("must begin with http://"));
         assert!(text(Protocol::Amqp).contains("must begin with amqp://"));

@@ -1,4 +1,4 @@
-//! How the history tells an answer.
+//! Formats an answer for the history.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -7,40 +7,40 @@ use http::{HeaderMap, HeaderName};
 
 use super::status;
 use crate::client::Answer;
-use crate::scrub::Scrub;
+use crate::redact::Redactor;
 
-/// How much of a body is read (CONTRACT 17.1 #21). What follows is left where it is.
+/// How much of a body is read (CONTRACT 17.1 #21). The rest is dropped.
 pub(crate) const BODY_BYTES_MAX: usize = 2048;
 
-/// How much of that is kept.
+/// How many characters of it are kept.
 const BODY_CHARACTERS_MAX: usize = 1024;
 
-/// How much of the headers is kept; a target can send sixty kilobytes of them to every attempt.
+/// How much of the headers is kept. A target may send up to 64 kilobytes of them.
 const HEADERS_BYTES_MAX: usize = 8192;
 
 impl Answer {
-    /// The text of CONTRACT 9.1.
-    pub(crate) fn message(&self, host: &str, scrub: &Scrub) -> String {
+    /// Returns the text of CONTRACT 9.1.
+    pub(crate) fn message(&self, host: &str, redactor: &Redactor) -> String {
         let mut text = String::with_capacity(256 + self.body.len());
         let status = status::name(self.status);
         // Writing to a string can't fail.
         let _ = write!(text, "Http Action - Response from host '{host}': '{status}' Response Headers: ");
-        write_headers(&mut text, &self.headers, scrub);
+        write_headers(&mut text, &self.headers, redactor);
         text.push_str(" Body: ");
-        let body = scrub.clean(decode(&self.body));
+        let body = redactor.redact(decode(&self.body));
         text.extend(body.chars().take(BODY_CHARACTERS_MAX).map(storable));
         text
     }
 }
 
-fn write_headers(text: &mut String, headers: &HeaderMap, scrub: &Scrub) {
+fn write_headers(text: &mut String, headers: &HeaderMap, redactor: &Redactor) {
     let limit = text.len() + HEADERS_BYTES_MAX;
     for name in headers.keys().filter(|name| !describes_content(name)) {
         let mut line = String::with_capacity(64);
         write_name(&mut line, name.as_str());
         for (index, value) in headers.get_all(name).iter().enumerate() {
             line.push_str(if index == 0 { ": " } else { ", " });
-            line.extend(scrub.clean(String::from_utf8_lossy(value.as_bytes())).chars().map(storable));
+            line.extend(redactor.redact(String::from_utf8_lossy(value.as_bytes())).chars().map(storable));
         }
         if text.len() + line.len() > limit {
             return;
@@ -50,7 +50,7 @@ fn write_headers(text: &mut String, headers: &HeaderMap, scrub: &Scrub) {
     }
 }
 
-/// .NET keeps these apart from the other headers, and the history tells only the others.
+/// .NET separates these content headers from the other headers, and the history contains only the others.
 fn describes_content(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -68,7 +68,7 @@ fn describes_content(name: &HeaderName) -> bool {
     )
 }
 
-/// The usual spelling of a header's name; it arrives in lower case.
+/// Appends a header's name, which is in lower case here, in its usual spelling.
 fn write_name(text: &mut String, name: &str) {
     let usual = match name {
         "etag" => "ETag",
@@ -92,20 +92,20 @@ fn write_name(text: &mut String, name: &str) {
     text.push_str(usual);
 }
 
-/// The bytes as text; what is not UTF-8 becomes the replacement character. A letter that was cut in two at
-/// the end is left out, and so is a byte order mark.
+/// Decodes UTF-8; invalid bytes become the replacement character. A byte order mark is left out, and so is a
+/// character that is cut off at the end.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let whole = match std::str::from_utf8(bytes) {
         Ok(text) => return text.into(),
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
-        // The first error is within; the last letter may still be cut, which shows as one odd character.
+        // There is an error before the end. If the last character is cut off, too, it becomes a replacement character.
         Err(_) => bytes,
     };
     String::from_utf8_lossy(whole)
 }
 
-/// PostgreSQL can't keep this one in a text.
+/// Replaces NUL, which PostgreSQL can't store in a text.
 fn storable(letter: char) -> char {
     if letter == '\0' { char::REPLACEMENT_CHARACTER } else { letter }
 }
@@ -128,7 +128,7 @@ mod tests {
     fn the_message_of_an_answer_is_the_recorded_one() {
         let headers = [("date", "Mon, 09 Nov 2015 20:33:59 GMT"), ("server", "Microsoft-IIS/8.5")];
         assert_eq!(
-            answer(503, &headers, b"").message("www.bing.com", &Scrub::default()),
+            answer(503, &headers, b"").message("www.bing.com", &Redactor::default()),
             "Http Action - Response from host 'www.bing.com': 'ServiceUnavailable' Response Headers: \
              Date: Mon, 09 Nov 2015 20:33:59 GMT\r\nServer: Microsoft-IIS/8.5\r\n Body: "
         );
@@ -149,7 +149,7 @@ mod tests {
             ("content-security-policy", "self"),
         ];
         assert_eq!(
-            answer(200, &headers, b"ok").message("h", &Scrub::default()),
+            answer(200, &headers, b"ok").message("h", &Redactor::default()),
             "Http Action - Response from host 'h': 'OK' Response Headers: Set-Cookie: a=1, b=2\r\n\
              x-ms-request-id: 7\r\nETag: e\r\nContent-Security-Policy: self\r\n Body: ok"
         );
@@ -157,14 +157,14 @@ mod tests {
 
     #[test]
     fn an_answer_without_headers_keeps_the_shape() {
-        let message = answer(204, &[], b"").message("h", &Scrub::default());
+        let message = answer(204, &[], b"").message("h", &Redactor::default());
         assert_eq!(message, "Http Action - Response from host 'h': 'NoContent' Response Headers:  Body: ");
     }
 
     #[test]
     fn a_thousand_and_twenty_four_characters_are_kept() {
         let kept = |body: &[u8]| {
-            let message = answer(200, &[], body).message("h", &Scrub::default());
+            let message = answer(200, &[], body).message("h", &Redactor::default());
             message.split_once("Body: ").unwrap().1.to_owned()
         };
         assert_eq!(kept(&[b'x'; 2048]).len(), 1024);
@@ -178,7 +178,7 @@ mod tests {
     fn headers_are_bounded_by_whole_lines() {
         let value = "v".repeat(3000);
         let headers = [("a", value.as_str()), ("b", &value), ("c", &value), ("d", "short")];
-        let message = answer(200, &headers, b"body").message("h", &Scrub::default());
+        let message = answer(200, &headers, b"body").message("h", &Redactor::default());
         assert!(message.len() < HEADERS_BYTES_MAX + 200, "{}", message.len());
         assert!(message.contains("\r\nB: v") && !message.contains("C: v"));
         assert!(message.ends_with("\r\n Body: body"));
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn an_echoed_secret_is_not_kept() {
-        let mut scrub = Scrub::default();
-        scrub.note("hunter22");
+        let mut redactor = Redactor::default();
+        redactor.add("hunter22");
         let body = format!("{}hunter22", "x".repeat(1020));
-        let message = answer(200, &[("x-echo", "got hunter22")], body.as_bytes()).message("h", &scrub);
+        let message = answer(200, &[("x-echo", "got hunter22")], body.as_bytes()).message("h", &redactor);
         assert!(!message.contains("hunt"), "{message}");
         assert!(message.contains("X-Echo: got ***\r\n"));
     }

@@ -1,64 +1,63 @@
-//! Where a request goes: first the URI of the action, then wherever the target redirects to.
+//! Hops: the request to the action's URI, then one for each redirect.
 
 use http::header::LOCATION;
 use http::{HeaderMap, Method, StatusCode};
 use punctual_model::HttpAction;
 use url::Url;
 
-use super::place::{Place, UserInfo};
+use super::target_url::{TargetUrl, UserInfo};
 use crate::failure::Failure;
 
-/// One request of possibly several.
+/// One request of an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hop {
-    pub(crate) place: Place,
+    pub(crate) url: TargetUrl,
     pub(crate) method: Method,
-    /// A redirect turned the request into a plain GET: body and what describes it stay behind.
-    pub(crate) bare: bool,
-    /// Still at the scheme, host and port of the action, so that credentials may be shown. Once a redirect
-    /// has led away it stays away: what another host sends us back to is that host's choice, and must not
-    /// happen in our name.
-    pub(crate) home: bool,
+    /// A redirect has turned the request into a GET without body and without headers that describe a body.
+    pub(crate) without_body: bool,
+    /// All hops so far went to the action's scheme, host and port. After a redirect to another origin no hop gets
+    /// credentials any more, even if it goes back to the action's origin: the other host chose that request.
+    pub(crate) credentials_allowed: bool,
 }
 
 impl Hop {
-    /// The request that the action describes.
+    /// Returns the action's own request, and the user information of its URI.
     pub(crate) fn first(action: &HttpAction) -> Result<(Self, Option<UserInfo>), Failure> {
-        let (place, user_info) = Place::written(&action.uri)?;
+        let (url, user_info) = TargetUrl::parse(&action.uri)?;
         let method = method(&action.method)?;
-        Ok((Self { place, method, bare: false, home: true }, user_info))
+        Ok((Self { url, method, without_body: false, credentials_allowed: true }, user_info))
     }
 
-    /// Where an answer redirects to; none if it doesn't.
+    /// Returns the next hop if an answer is a redirect.
     pub(crate) fn next(&self, status: StatusCode, headers: &HeaderMap) -> Result<Option<Self>, Failure> {
         let Some(location) = headers.get(LOCATION).filter(|_| redirects(status, headers)) else {
             return Ok(None);
         };
         let location = String::from_utf8_lossy(location.as_bytes());
-        let place = self.place.join(&location)?;
-        // As browsers do: 303 means "look there", and 301 and 302 have come to mean that after a POST.
+        let url = self.url.join(&location)?;
+        // Like browsers: 303 always continues with GET, 301 and 302 do so after a POST.
         let become_get = match status.as_u16() {
             303 => self.method != Method::HEAD && self.method != Method::GET,
             301 | 302 => self.method == Method::POST,
             _ => false,
         };
         let method = if become_get { Method::GET } else { self.method.clone() };
-        let home = self.home && self.place.is_of_origin(&place);
-        Ok(Some(Self { place, method, bare: self.bare || become_get, home }))
+        let credentials_allowed = self.credentials_allowed && self.url.same_origin(&url);
+        Ok(Some(Self { url, method, without_body: self.without_body || become_get, credentials_allowed }))
     }
 }
 
-/// Whether an answer with such a head leads elsewhere.
+/// Whether an answer with this head is a redirect.
 pub(crate) fn redirects(status: StatusCode, headers: &HeaderMap) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) && headers.contains_key(LOCATION)
 }
 
-/// The host of a URI for a message about a URI that can't be used.
+/// Returns the host for a message about a URI that can't be used.
 pub(crate) fn host_of(uri: &str) -> String {
     Url::parse(uri.trim()).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// The method as it goes over the wire: a known one in capitals, another one as it was written.
+/// Reads a method. Known methods are recognized in any letter case; others are kept as written.
 fn method(written: &str) -> Result<Method, Failure> {
     const KNOWN: [Method; 8] = [
         Method::GET,
@@ -108,9 +107,13 @@ mod tests {
 
     #[test]
     fn a_redirect_changes_the_method_as_browsers_do() {
-        let check = |method, status, expected: &str, bare| {
+        let check = |method, status, expected: &str, without_body| {
             let hop = redirected(&first(method, "http://a/"), status, "/b");
-            assert_eq!((hop.method.as_str(), hop.bare), (expected, bare), "{method} {status}");
+            assert_eq!(
+                (hop.method.as_str(), hop.without_body),
+                (expected, without_body),
+                "{method} {status}"
+            );
         };
         for status in [301, 302] {
             check("POST", status, "GET", true);
@@ -130,8 +133,12 @@ mod tests {
 
     #[test]
     fn credentials_stay_at_the_scheme_host_and_port_of_the_action() {
-        let check = |from, to, home| {
-            assert_eq!(redirected(&first("GET", from), 302, to).home, home, "{from} -> {to}");
+        let check = |from, to, credentials_allowed| {
+            assert_eq!(
+                redirected(&first("GET", from), 302, to).credentials_allowed,
+                credentials_allowed,
+                "{from} -> {to}"
+            );
         };
         check("https://a/", "/b", true);
         check("https://a/", "https://a:443/b", true);
@@ -148,7 +155,7 @@ mod tests {
     #[test]
     fn credentials_do_not_come_back_once_another_host_decided() {
         let away = redirected(&first("GET", "https://a/"), 302, "https://b/");
-        assert!(!redirected(&away, 302, "https://a/").home);
+        assert!(!redirected(&away, 302, "https://a/").credentials_allowed);
     }
 
     #[test]
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_number_as_a_host_is_an_address() {
-        let check = |uri, expected: &str| assert_eq!(first("GET", uri).place.host(), expected, "{uri}");
+        let check = |uri, expected: &str| assert_eq!(first("GET", uri).url.host(), expected, "{uri}");
         check("http://2130706433/", "127.0.0.1");
         check("http://0x7f.1/", "127.0.0.1");
         check("http://0177.0.0.1/", "127.0.0.1");

@@ -1,4 +1,4 @@
-//! The request as it goes over the wire: the user's headers, ours where the user has none, and the body.
+//! Builds requests: with the user's headers, our own unless the user has the same, and the body.
 
 use std::fmt::Write;
 
@@ -24,10 +24,10 @@ static TAG: HeaderName = HeaderName::from_static("x-ms-execution-tag");
 static CLIENT_REQUEST: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 static ATTEMPT: HeaderName = HeaderName::from_static("x-ms-scheduler-attempt");
 
-/// Room for our own headers and a few of the user's and the client's.
+/// Initial capacity: our own headers and a few of the user's.
 const HEADERS_EXPECTED: usize = 16;
 
-/// Room for the values of our own headers.
+/// Initial capacity for the values of our own headers.
 const OWN_BYTES_EXPECTED: usize = 256;
 
 /// Builds the request of a hop.
@@ -39,27 +39,27 @@ pub(crate) fn build(
     user_agent: &HeaderValue,
 ) -> Result<Request<Full<Bytes>>, Failure> {
     let body = match &action.body {
-        Some(text) if !hop.bare => Bytes::copy_from_slice(text.as_bytes()),
+        Some(text) if !hop.without_body => Bytes::copy_from_slice(text.as_bytes()),
         _ => Bytes::new(),
     };
     let mut headers = HeaderMap::with_capacity(HEADERS_EXPECTED);
     for (name, value) in &action.headers {
-        add(&mut headers, hop, name, value)?;
+        add_user_header(&mut headers, hop, name, value)?;
     }
     if let Some(authorization) = authorization {
         headers.insert(AUTHORIZATION, authorization);
     }
     for (name, value) in own_headers(firing) {
-        give(&mut headers, name, value);
+        add_own_header(&mut headers, name, value);
     }
-    give(&mut headers, USER_AGENT, user_agent.clone());
+    add_own_header(&mut headers, USER_AGENT, user_agent.clone());
     if !body.is_empty() {
-        give(&mut headers, CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        add_own_header(&mut headers, CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     } else if [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method) {
-        // The client says nothing about a body that is not there, and some servers then answer 411.
-        give(&mut headers, CONTENT_LENGTH, HeaderValue::from_static("0"));
+        // hyper sends no Content-Length without a body, and some servers answer 411 to that.
+        add_own_header(&mut headers, CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    let uri = Uri::try_from(hop.place.as_str())
+    let uri = Uri::try_from(hop.url.as_str())
         .map_err(|error| Failure::unusable(format!("The URI can't be sent: {error}")))?;
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = hop.method.clone();
@@ -68,19 +68,23 @@ pub(crate) fn build(
     Ok(request)
 }
 
-/// Adds a header of the user's, unless it is not the user's to say or not for this hop.
-fn add(headers: &mut HeaderMap, hop: &Hop, name: &str, value: &str) -> Result<(), Failure> {
+/// Adds a header of the user's, unless users may not set it or this hop must not see it.
+fn add_user_header(headers: &mut HeaderMap, hop: &Hop, name: &str, value: &str) -> Result<(), Failure> {
     let unusable =
         |what| Failure::unusable(format!("The {what} of the header '{}' is not valid", name.escape_debug()));
     let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| unusable("name"))?;
     let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| unusable("value"))?;
     let sent = match name.as_str() {
-        // How the message is framed and the connection kept is between us and the target: a user who
-        // could say so could smuggle a second request into a connection that others use next.
+        // Users must not control framing and connections: they could smuggle a second request into a connection that
+        // other jobs use next.
         "connection" | "content-length" | "expect" | "keep-alive" | "proxy-connection" | "te" | "trailer"
         | "transfer-encoding" | "upgrade" => false,
-        _ if !hop.home && [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST].contains(&name) => false,
-        text => !(hop.bare && text.starts_with("content-")),
+        _ if !hop.credentials_allowed
+            && [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST].contains(&name) =>
+        {
+            false
+        }
+        text => !(hop.without_body && text.starts_with("content-")),
     };
     if sent {
         headers.append(name, value);
@@ -88,15 +92,14 @@ fn add(headers: &mut HeaderMap, hop: &Hop, name: &str, value: &str) -> Result<()
     Ok(())
 }
 
-/// Adds a header of ours where the user has none of that name.
-fn give(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+/// Adds a header of our own, unless the user has set it.
+fn add_own_header(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     if let Entry::Vacant(vacant) = headers.entry(name) {
         vacant.insert(value);
     }
 }
 
-/// The scheduler's own headers. Their values are parts of one piece of memory, since this is done for every
-/// firing.
+/// Returns the scheduler's own headers. Their values share one allocation, since every attempt has them.
 fn own_headers(firing: &Firing) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let mut text = String::with_capacity(OWN_BYTES_EXPECTED);
     let mut ends = Vec::with_capacity(8);
@@ -123,14 +126,14 @@ fn own_headers(firing: &Firing) -> impl Iterator<Item = (HeaderName, HeaderValue
     })
 }
 
-/// `yyyy-MM-ddTHH:mm:ss` in UTC, cut to the second.
+/// Formats an instant as `yyyy-MM-ddTHH:mm:ss` in UTC, truncated to the second.
 pub(crate) fn expected_time(at: Timestamp) -> String {
     let whole = Timestamp::from_second(at.as_nanosecond().div_euclid(1_000_000_000) as i64).unwrap_or(at);
     Offset::UTC.to_datetime(whole).to_string()
 }
 
-/// Writes a text of ours as a header value. Names may hold letters that headers can't: they are
-/// percent-encoded, which stays unambiguous, as names hold no percent sign.
+/// Appends a name as a header value. Letters that headers can't contain are percent-encoded. This is unambiguous,
+/// since names contain no percent sign.
 fn write_text(value: &mut String, text: &str) {
     if text.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
         value.push_str(text);

@@ -1,10 +1,10 @@
-//! The names that .NET gives to HTTP status codes, by which the history tells them.
+//! The names of HTTP status codes in .NET, which the history uses.
 
 use std::borrow::Cow;
 
 use http::StatusCode;
 
-/// The member of `HttpStatusCode`, or the number where there is none.
+/// Returns the member of `HttpStatusCode`, or the number if there is none.
 pub(crate) fn name(status: StatusCode) -> Cow<'static, str> {
     let name = match status.as_u16() {
         100 => "Continue",

@@ -1,5 +1,7 @@
-//! Messages over AMQP 1.0: links are kept, one for each entity and key, and replaced when they break. Those
-//! of one namespace and key share connections.
+//! Messages over AMQP 1.0.
+//!
+//! There is one link for each entity and key. It is kept open, and replaced when it breaks. The links of one
+//! namespace and key share connections.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,63 +10,66 @@ use punctual_model::{Firing, ServiceBusMessage};
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 
-use super::link::{Apart, Line, Request, Route};
-use super::open::{Opener, Party};
-use super::parcel::{Parcel, pack};
-use super::trouble::Trouble;
-use super::trunk::{Setback, Trunks};
+use super::amqp_failure::AmqpFailures;
+use super::connection::{ConnectionPool, LinkError};
+use super::link::{Isolation, LinkConfig, LinkHandle, Request};
+use super::message::{self, AmqpMessage};
+use super::open::{BrokerLogin, ConnectionOpener};
 use super::{Credentials, Entity, ServiceBus};
+use crate::cache::Cache;
 use crate::failure::Failure;
-use crate::shelf::Shelf;
 
-/// Links that are kept; the one unused for longest is closed for the next.
+/// Links that are kept open. The least recently used one is closed when another is needed.
 const LINKS_MAX: usize = 512;
 
-/// How many links a message is offered to, if each of them turns out to be stale before it is sent.
-const OFFERS_MAX: usize = 3;
+/// On how many links one after another a message is tried, if each turns out to be stale before it is sent.
+const TRIES_MAX: usize = 3;
 
 /// All links.
-pub(super) struct Links {
-    trunks: Arc<Trunks>,
+pub(super) struct LinkPool {
+    connections: Arc<ConnectionPool>,
     idle_timeout: Duration,
-    slots: Shelf<[u8; 32], Slot>,
+    links: Cache<[u8; 32], Link>,
 }
 
-impl Links {
-    pub(super) fn new(opener: Opener, idle_timeout: Duration) -> Self {
-        Self { trunks: Arc::new(Trunks::new(opener)), idle_timeout, slots: Shelf::new(LINKS_MAX) }
+impl LinkPool {
+    pub(super) fn new(opener: ConnectionOpener, idle_timeout: Duration) -> Self {
+        let connections = Arc::new(ConnectionPool::new(opener));
+        Self { connections, idle_timeout, links: Cache::new(LINKS_MAX) }
     }
 
-    /// Sends a message and waits for what the broker makes of it.
+    /// Sends a message and waits for the broker's outcome.
     async fn send(
         &self,
-        route: impl Fn() -> Route,
+        config: impl Fn() -> LinkConfig,
         key: [u8; 32],
-        parcel: Parcel,
-        trouble: &Trouble,
+        message: AmqpMessage,
+        failures: &AmqpFailures,
     ) -> Result<(), Failure> {
-        let slot = self.slots.get_or_make(key, Slot::default);
-        for _ in 0..OFFERS_MAX {
-            let line = slot.line(|| {
-                Line::start(Arc::clone(&self.trunks), route(), slot.apart.clone(), self.idle_timeout)
+        let link = self.links.get_or_insert_with(key, Link::default);
+        for _ in 0..TRIES_MAX {
+            let handle = link.handle(|| {
+                let (connections, isolation) = (Arc::clone(&self.connections), link.isolation.clone());
+                LinkHandle::start(connections, config(), isolation, self.idle_timeout)
             });
-            // Whoever gives up on a link that does not answer leaves it to those who are on it already.
-            let mut suspicion = Suspicion { slot: &slot, line: &line, cleared: false };
+            // An attempt that gives up here takes the link out of use for later attempts. Those that already wait
+            // on it keep it.
+            let mut retire = RetireOnDrop { link: &link, handle: &handle, cancelled: false };
             let (answer, answered) = oneshot::channel();
-            if line.requests.send(Request { parcel: Box::new(parcel.clone()), answer }).await.is_err() {
+            if handle.requests.send(Request { message: Box::new(message.clone()), answer }).await.is_err() {
                 continue;
             }
             match answered.await {
                 Ok(Ok(delivery)) => {
-                    let outcome = delivery.await.map_err(|error| trouble.of_send(&error))?;
-                    suspicion.cleared = true;
-                    return trouble.of_outcome(&outcome);
+                    let outcome = delivery.await.map_err(|error| failures.of_send(&error))?;
+                    retire.cancelled = true;
+                    return failures.of_outcome(&outcome);
                 }
-                Ok(Err(Setback::Failed(failure))) => {
-                    suspicion.cleared = !line.requests.is_closed();
+                Ok(Err(LinkError::Failed(failure))) => {
+                    retire.cancelled = !handle.requests.is_closed();
                     return Err(failure);
                 }
-                Ok(Err(Setback::Stale)) | Err(_) => {}
+                Ok(Err(LinkError::Stale)) | Err(_) => {}
             }
         }
         Err(Failure::new("MessagingCommunication", "The broker closes every link before a message is sent"))
@@ -73,39 +78,42 @@ impl Links {
 
 /// The link of one entity and key.
 #[derive(Default)]
-struct Slot {
-    line: Mutex<Option<Line>>,
-    apart: Apart,
+struct Link {
+    /// `None` before the first message, and after the link was taken out of use.
+    handle: Mutex<Option<LinkHandle>>,
+    isolation: Isolation,
 }
 
-impl Slot {
-    fn line(&self, start: impl FnOnce() -> Line) -> Line {
-        let mut line = self.line.lock().expect("nothing panics while it holds this lock");
-        match &*line {
-            Some(line) if !line.requests.is_closed() => line.clone(),
-            _ => line.insert(start()).clone(),
+impl Link {
+    /// Returns the handle to the link's task. If there is none, or the task has ended, `start` starts a new one.
+    fn handle(&self, start: impl FnOnce() -> LinkHandle) -> LinkHandle {
+        let mut handle = self.handle.lock().expect("nothing panics while it holds this lock");
+        match &*handle {
+            Some(handle) if !handle.requests.is_closed() => handle.clone(),
+            _ => handle.insert(start()).clone(),
         }
     }
 
-    fn retire(&self, retired: &Line) {
-        let mut line = self.line.lock().expect("nothing panics while it holds this lock");
-        if line.as_ref().is_some_and(|line| line.requests.same_channel(&retired.requests)) {
-            *line = None;
+    /// Takes a handle out of use, if it still is the one in use.
+    fn retire(&self, retired: &LinkHandle) {
+        let mut handle = self.handle.lock().expect("nothing panics while it holds this lock");
+        if handle.as_ref().is_some_and(|handle| handle.requests.same_channel(&retired.requests)) {
+            *handle = None;
         }
     }
 }
 
-/// Takes a link out of use when it is dropped, unless it was cleared.
-struct Suspicion<'a> {
-    slot: &'a Slot,
-    line: &'a Line,
-    cleared: bool,
+/// Takes a link out of use when it is dropped, unless `cancelled`.
+struct RetireOnDrop<'a> {
+    link: &'a Link,
+    handle: &'a LinkHandle,
+    cancelled: bool,
 }
 
-impl Drop for Suspicion<'_> {
+impl Drop for RetireOnDrop<'_> {
     fn drop(&mut self) {
-        if !self.cleared {
-            self.slot.retire(self.line);
+        if !self.cancelled {
+            self.link.retire(self.handle);
         }
     }
 }
@@ -117,21 +125,21 @@ pub(super) async fn send(
     message: &ServiceBusMessage,
     credentials: Credentials<'_>,
 ) -> Result<(), Failure> {
-    let host = bus.amqp.host(&message.namespace)?;
-    let parcel = pack(firing, message, bus.clock.now())?;
+    let broker = bus.amqp.broker(&message.namespace)?;
+    let encoded = message::encode(firing, message, bus.clock.now())?;
     let address = match entity {
         Entity::Queue => bus.queue_address.of(&message.entity),
         Entity::Topic => bus.topic_address.of(&message.entity),
     };
-    let scheme = if host.secure { "amqps" } else { "amqp" };
-    let port = host.port.to_string();
-    // Two keys never share: a token of one must not stand in for the other's.
-    let party = [scheme, &host.name, &port, credentials.key_name, credentials.key.expose()];
-    let shared_key = hash(party.into_iter());
-    let own_key = hash(party.into_iter().chain([address.as_str()]));
-    let route = || Route {
-        party: Party {
-            host: host.clone(),
+    let scheme = if broker.secure { "amqps" } else { "amqp" };
+    let port = broker.port.to_string();
+    // Two keys never share a connection: the token of one must not authorize the other's messages.
+    let login = [scheme, &broker.host, &port, credentials.key_name, credentials.key.expose()];
+    let shared_key = hash(login.into_iter());
+    let own_key = hash(login.into_iter().chain([address.as_str()]));
+    let config = || LinkConfig {
+        login: BrokerLogin {
+            broker: broker.clone(),
             key_name: credentials.key_name.to_owned(),
             key: credentials.key.clone(),
         },
@@ -141,8 +149,8 @@ pub(super) async fn send(
         own_key,
         tag: firing.client_request_id.clone(),
     };
-    let trouble = Trouble::new(credentials.key.expose());
-    bus.links.send(route, own_key, parcel, &trouble).await
+    let failures = AmqpFailures::new(credentials.key.expose());
+    bus.links.send(config, own_key, encoded, &failures).await
 }
 
 fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> [u8; 32] {

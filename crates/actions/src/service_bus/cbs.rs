@@ -1,7 +1,7 @@
-//! Claims-based security: the node `$cbs` of a broker takes a token for an entity and answers with a status.
+//! Claims-based security: we send a token for an entity to the broker's node `$cbs`, and it answers with a status.
 //!
-//! A request and its answer are the only messages on their links. The broker may send one answer of a
-//! bounded size for each request, and nothing otherwise, so that a hostile one can't fill our memory.
+//! There is one link for requests and one for answers. The broker gets credit for one answer of a bounded size per
+//! request, so that a hostile one can't fill our memory.
 
 use fe2o3_amqp::link::{
     CreditMode, IllegalLinkStateError, ReceiverAttachError, RecvError, SendError, SenderAttachError,
@@ -17,19 +17,19 @@ use super::token::Token;
 
 const NODE: &str = "$cbs";
 
-/// An answer is a number and a sentence.
+/// The largest answer; a usual one is a number and a sentence.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
-/// The links to the node.
+/// The links to `$cbs`.
 pub(super) struct Cbs {
     requests: Sender,
     answers: Receiver,
-    /// Our end of the answers.
+    /// The address at which we receive answers.
     reply_to: String,
     request_count: u64,
 }
 
-/// Why there are no links to the node.
+/// Why the links to `$cbs` could not be attached.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CbsAttachError {
     #[error("could not attach for requests")]
@@ -38,7 +38,7 @@ pub(super) enum CbsAttachError {
     Answers(#[from] ReceiverAttachError),
 }
 
-/// Why a token was not taken.
+/// Why the broker did not accept a token.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CbsError {
     #[error("could not send the token")]
@@ -74,7 +74,7 @@ impl Cbs {
         Ok(Self { requests, answers, reply_to, request_count: 0 })
     }
 
-    /// Puts a token. Not to be used again after a failure: an answer may still be on its way.
+    /// Puts a token. Not to be called again after an error, since the answer to the failed request may still arrive.
     pub(super) async fn put(&mut self, audience: &str, token: Token) -> Result<(), CbsError> {
         self.request_count += 1;
         let expires_at = Timestamp::from_milliseconds(token.expires_at.as_millisecond());
@@ -100,7 +100,7 @@ impl Cbs {
             other => return Err(CbsError::Outcome(other)),
         }
         let answer = self.answers.recv::<Body<Value>>().await?;
-        // Whether the broker hears that we have it changes nothing.
+        // It does not matter whether the broker learns that we have received the answer.
         let _ = self.answers.accept(&answer).await;
         let details = answer.into_message().application_properties.ok_or(CbsError::NoStatus)?;
         match details.get("status-code").and_then(number).ok_or(CbsError::NoStatus)? {

@@ -1,7 +1,10 @@
-//! The task behind a link: it opens the link, sends what it is given, renews the token, and lets go.
+//! Links to entities.
 //!
-//! Messages are handed over one by one and settled by the broker in whatever order it likes: each sender
-//! waits for the outcome of its own message, so that a slow or refused one holds up nobody.
+//! A task owns each link. It opens the link, sends the messages that it is given, renews the token, and closes the
+//! link when it is idle.
+//!
+//! Messages are sent one after another; the broker settles them in any order. Each attempt waits for the outcome of
+//! its own message, so that a slow or rejected message delays no other.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -16,107 +19,114 @@ use fe2o3_amqp_types::messaging::Outcome;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::open::{GOOD_BYE, Party};
-use super::parcel::Parcel;
-use super::trouble::Trouble;
-use super::trunk::{Joint, Setback, Trunk, Trunks};
+use super::amqp_failure::AmqpFailures;
+use super::connection::{ConnectionPool, LinkError, LinkSession, SharedConnection};
+use super::message::AmqpMessage;
+use super::open::{BrokerLogin, CLOSE_TIMEOUT};
 use crate::failure::{Failure, Within};
 
-/// Messages that wait for the task at once. Whoever finds it full waits within the time of its attempt.
+/// Messages in the queue of a link's task. If it is full, an attempt waits for room, within its own time-out.
 const QUEUE_MAX: usize = 256;
 
-/// How long the broker gets to take a renewed token.
-const RENEWAL: Duration = Duration::from_secs(10);
+/// How long the broker has to accept a renewed token.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many connections a link is opened on, if each of them turns out to be stale.
-const TRUNKS_MAX: usize = 3;
+/// On how many connections one after another a link is tried, if each turns out to be stale.
+const CONNECTIONS_MAX: usize = 3;
 
-/// How long an entity is kept apart from others.
-const APART: Duration = Duration::from_secs(600);
+/// How long an entity is isolated.
+const ISOLATION: Duration = Duration::from_secs(600);
 
-/// A message on its way to the task.
+/// A message for a link's task.
 pub(super) struct Request {
-    pub(super) parcel: Box<Parcel>,
-    pub(super) answer: oneshot::Sender<Result<Delivery, Setback>>,
+    pub(super) message: Box<AmqpMessage>,
+    pub(super) answer: oneshot::Sender<Result<Delivery, LinkError>>,
 }
 
 /// Resolves when the broker has settled the message.
 pub(super) type Delivery = DeliveryFut<Result<Outcome, SendError>>;
 
-/// Where a link leads, and as whom.
-pub(super) struct Route {
-    pub(super) party: Party,
-    /// The entity as the token has it.
+/// Which entity a link leads to, and over which connections.
+pub(super) struct LinkConfig {
+    pub(super) login: BrokerLogin,
+    /// The entity's name in the token.
     pub(super) entity: String,
-    /// The entity as the link has it.
+    /// The entity's address on the link.
     pub(super) address: String,
-    /// Of the connections that the link may share, and of the one that it shares with nobody.
+    /// The pool's key for connections that all links of this login share.
     pub(super) shared_key: [u8; 32],
+    /// The pool's key for the connection that only this link uses while the entity is isolated.
     pub(super) own_key: [u8; 32],
-    /// Makes the names of connections unlike those of other processes.
+    /// Makes the names of connections unique among processes.
     pub(super) tag: String,
 }
 
-/// Whether an entity is kept apart: it was there when a connection broke, and may be why. For a while its
-/// links are opened on a connection of its own, so that no other entity's messages are lost to it again.
+/// Whether an entity is isolated. If a connection breaks while messages to an entity are in flight, the entity may
+/// be the cause. For a while its link gets a connection of its own, so that it can't break the others' again.
 #[derive(Clone, Default)]
-pub(super) struct Apart(Arc<Mutex<Option<Instant>>>);
+pub(super) struct Isolation(Arc<Mutex<Option<Instant>>>);
 
-impl Apart {
+impl Isolation {
     fn begin(&self) {
-        *self.0.lock().expect("nothing panics while it holds this lock") = Some(Instant::now() + APART);
+        *self.0.lock().expect("nothing panics while it holds this lock") = Some(Instant::now() + ISOLATION);
     }
 
-    fn holds(&self) -> bool {
+    fn is_active(&self) -> bool {
         let until = *self.0.lock().expect("nothing panics while it holds this lock");
         until.is_some_and(|until| Instant::now() < until)
     }
 }
 
-/// The way to a task. The task ends when all are gone, or when it has had nothing to do for a while.
+/// A handle to a link's task. The task ends when all handles are dropped, or when the link has been idle for a
+/// while.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct LinkHandle {
     pub(super) requests: mpsc::Sender<Request>,
-    /// Held by everybody who waits for an outcome: the connection stays for them.
-    _stay: mpsc::Sender<Infallible>,
+    /// Counts the handles: the link stays open while somebody waits for an outcome.
+    _in_use: mpsc::Sender<Infallible>,
 }
 
-impl Line {
+impl LinkHandle {
     /// Starts a task.
-    pub(super) fn start(trunks: Arc<Trunks>, route: Route, apart: Apart, idle_timeout: Duration) -> Self {
+    pub(super) fn start(
+        connections: Arc<ConnectionPool>,
+        config: LinkConfig,
+        isolation: Isolation,
+        idle_timeout: Duration,
+    ) -> Self {
         let (requests, queue) = mpsc::channel(QUEUE_MAX);
-        let (stay, held) = mpsc::channel(1);
-        let trouble = Trouble::new(route.party.key.expose());
-        let task = Task { trunks, route, apart, trouble, queue, held, idle_timeout };
+        let (in_use, handles) = mpsc::channel(1);
+        let failures = AmqpFailures::new(config.login.key.expose());
+        let task = Task { connections, config, isolation, failures, queue, handles, idle_timeout };
         tokio::spawn(task.run());
-        Self { requests, _stay: stay }
+        Self { requests, _in_use: in_use }
     }
 }
 
 struct Task {
-    trunks: Arc<Trunks>,
-    route: Route,
-    apart: Apart,
-    trouble: Trouble,
+    connections: Arc<ConnectionPool>,
+    config: LinkConfig,
+    isolation: Isolation,
+    failures: AmqpFailures,
     queue: mpsc::Receiver<Request>,
-    held: mpsc::Receiver<Infallible>,
+    /// Carries nothing: it is asked how many handles there are, and ends with the last one.
+    handles: mpsc::Receiver<Infallible>,
     idle_timeout: Duration,
 }
 
-/// A link with what it needs to live. The order is that in which things are let go.
+/// An open link. The fields are dropped in this order: link, session, connection.
 struct OpenLink {
     sender: Sender,
     session: SessionHandle<()>,
     renew_at: Option<Instant>,
-    trunk: Trunk,
+    connection: SharedConnection,
 }
 
 impl OpenLink {
-    /// Says good-bye, whether that is heard or not. Errors are of no interest: some brokers end the session
-    /// first.
+    /// Closes the link and ends its session. Errors don't matter: some brokers end the session first.
     async fn close(self) {
-        let Self { sender, mut session, renew_at: _, trunk: _trunk } = self;
-        let _ = tokio::time::timeout(GOOD_BYE, async {
+        let Self { sender, mut session, renew_at: _, connection: _connection } = self;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, async {
             let _ = sender.close().await;
             let _ = session.end().await;
         })
@@ -124,88 +134,85 @@ impl OpenLink {
     }
 }
 
-/// What a task wakes up for.
+/// What a task reacts to.
 enum Event {
     Request(Request),
-    Renewal,
+    RenewToken,
     Idle,
-    /// The session is gone, and the connection perhaps with it.
-    Lost(Result<(), session::Error>),
-    /// Nobody wants the link any more.
-    Deserted,
+    /// The session has ended, perhaps together with the connection.
+    SessionEnded(Result<(), session::Error>),
+    /// All handles are dropped.
+    Unused,
 }
 
 impl Task {
     async fn run(mut self) {
-        let opened = tokio::time::timeout(self.trunks.timeout(), self.open()).await;
+        let opened = tokio::time::timeout(self.connections.timeout(), self.open()).await;
         let opened = opened.unwrap_or_else(|_| {
-            // It may be the entity that the broker is silent about.
-            self.apart.begin();
-            let within = Within(self.trunks.timeout());
+            // Perhaps the broker does not answer for this entity.
+            self.isolation.begin();
+            let within = Within(self.connections.timeout());
             Err(Failure::timeout(format_args!(
                 "the broker did not open a link to the entity within {within}"
             )))
         });
         let mut link = match opened {
             Ok(link) => link,
-            Err(failure) => return self.refuse(&failure),
+            Err(failure) => return self.answer_all(&LinkError::Failed(failure)),
         };
         let mut used = false;
         loop {
             match self.next(&mut link).await {
                 Event::Request(request) => match self.send(&mut link, request, used).await {
                     Ok(()) => used = true,
-                    Err(Broken(failure)) => {
-                        match failure {
-                            Some(failure) => self.refuse(&failure),
-                            None => self.turn_away(),
-                        }
+                    Err(error) => {
+                        self.answer_all(&error);
                         break;
                     }
                 },
-                Event::Renewal => {
-                    let renewal = link.trunk.renew(&self.route.entity);
-                    let Ok(Ok(renew_at)) = tokio::time::timeout(RENEWAL, renewal).await else {
-                        // Those who come now get a new link, or learn there what is wrong.
-                        self.turn_away();
+                Event::RenewToken => {
+                    let renewal = link.connection.renew_token(&self.config.entity);
+                    let Ok(Ok(renew_at)) = tokio::time::timeout(RENEWAL_TIMEOUT, renewal).await else {
+                        // The next link gets through, or its failure says what is wrong.
+                        self.answer_all(&LinkError::Stale);
                         break;
                     };
                     link.renew_at = renew_at;
                 }
-                Event::Idle if !self.awaited() => {
-                    self.turn_away();
+                Event::Idle if !self.in_use() => {
+                    self.answer_all(&LinkError::Stale);
                     return link.close().await;
                 }
                 Event::Idle => {}
-                Event::Lost(end) => {
-                    let ended_alone = matches!(
+                Event::SessionEnded(end) => {
+                    let connection_broke = !matches!(
                         end,
                         Err(session::Error::RemoteEnded | session::Error::RemoteEndedWithError(_))
                     );
-                    if !ended_alone && self.awaited() {
-                        self.apart.begin();
+                    if connection_broke && self.in_use() {
+                        self.isolation.begin();
                     }
-                    return self.turn_away();
+                    return self.answer_all(&LinkError::Stale);
                 }
-                Event::Deserted => return link.close().await,
+                Event::Unused => return link.close().await,
             }
         }
-        // What is on its way may still be settled, each message within the time of its attempt.
-        let settled = async { while self.held.recv().await.is_some() {} };
-        let _ = tokio::time::timeout(self.trunks.timeout(), settled).await;
+        // Messages in flight may still be settled, each within the time-out of its attempt.
+        let settled = async { while self.handles.recv().await.is_some() {} };
+        let _ = tokio::time::timeout(self.connections.timeout(), settled).await;
         link.close().await;
     }
 
-    /// Opens a link on a connection that is there, or on a new one.
+    /// Opens a link on a connection of the pool.
     async fn open(&self) -> Result<OpenLink, Failure> {
-        for _ in 0..TRUNKS_MAX {
-            let Route { party, shared_key, own_key, tag, .. } = &self.route;
-            let key = if self.apart.holds() { own_key } else { shared_key };
-            let trunk = self.trunks.get(*key, party, tag);
-            match self.open_on(&trunk).await {
+        for _ in 0..CONNECTIONS_MAX {
+            let LinkConfig { login, shared_key, own_key, tag, .. } = &self.config;
+            let key = if self.isolation.is_active() { own_key } else { shared_key };
+            let connection = self.connections.get(*key, login, tag);
+            match self.open_on(&connection).await {
                 Ok(link) => return Ok(link),
-                Err(Setback::Failed(failure)) => return Err(failure),
-                Err(Setback::Stale) => trunk.retire(),
+                Err(LinkError::Failed(failure)) => return Err(failure),
+                Err(LinkError::Stale) => connection.retire(),
             }
         }
         Err(Failure::new(
@@ -214,59 +221,61 @@ impl Task {
         ))
     }
 
-    async fn open_on(&self, trunk: &Trunk) -> Result<OpenLink, Setback> {
-        let Joint { mut session, renew_at, container, seasoned } = trunk.join(&self.route.entity).await?;
+    async fn open_on(&self, connection: &SharedConnection) -> Result<OpenLink, LinkError> {
+        let begun = connection.begin_session(&self.config.entity).await?;
+        let LinkSession { mut session, renew_at, container, proven } = begun;
         let attach = async {
             let attaching = Sender::builder()
-                .name(format!("{container}-{}", self.route.address))
-                .target(self.route.address.as_str())
-                // Settled by the broker alone, so that its outcome is the truth.
+                .name(format!("{container}-{}", self.config.address))
+                .target(self.config.address.as_str())
+                // Only the broker settles messages, so that its outcome is authoritative.
                 .sender_settle_mode(SenderSettleMode::Unsettled)
                 .attach(&mut session);
             attaching.await.map_err(|error| match error {
-                SenderAttachError::SessionStopped(SessionStopReason::ConnectionStopped(_)) if seasoned => {
-                    Setback::Stale
+                SenderAttachError::SessionStopped(SessionStopReason::ConnectionStopped(_)) if proven => {
+                    LinkError::Stale
                 }
-                error => Setback::Failed(self.trouble.of_attach(&error)),
+                error => LinkError::Failed(self.failures.of_attach(&error)),
             })
         };
-        let sender = if seasoned {
-            // A broker that is silent about one entity may well be silent about it alone.
-            trunk.in_time(attach).await.inspect_err(|setback| {
-                if matches!(setback, Setback::Stale) {
-                    self.apart.begin();
+        let sender = if proven {
+            // If the broker does not answer, that may be for this entity only.
+            connection.in_time(attach).await.inspect_err(|error| {
+                if matches!(error, LinkError::Stale) {
+                    self.isolation.begin();
                 }
             })?
         } else {
             attach.await?
         };
-        Ok(OpenLink { sender, session, renew_at, trunk: trunk.clone() })
+        Ok(OpenLink { sender, session, renew_at, connection: connection.clone() })
     }
 
     /// Whether somebody waits for an outcome.
-    fn awaited(&self) -> bool {
-        // The one that remains is the pool's.
-        self.held.sender_strong_count() > 1
+    fn in_use(&self) -> bool {
+        // One handle is the pool's.
+        self.handles.sender_strong_count() > 1
     }
 
     async fn next(&mut self, link: &mut OpenLink) -> Event {
         let renew_at = link.renew_at.unwrap_or_else(far_future);
         tokio::select! {
             biased;
-            end = link.session.on_end() => Event::Lost(end),
-            () = tokio::time::sleep_until(renew_at), if link.renew_at.is_some() => Event::Renewal,
-            request = self.queue.recv() => request.map_or(Event::Deserted, Event::Request),
+            end = link.session.on_end() => Event::SessionEnded(end),
+            () = tokio::time::sleep_until(renew_at), if link.renew_at.is_some() => Event::RenewToken,
+            request = self.queue.recv() => request.map_or(Event::Unused, Event::Request),
             () = tokio::time::sleep(self.idle_timeout) => Event::Idle,
         }
     }
 
-    /// Transfers a message, unless its attempt has given up: then it must not arrive any more.
-    async fn send(&mut self, link: &mut OpenLink, request: Request, used: bool) -> Result<(), Broken> {
-        let Request { parcel, mut answer } = request;
+    /// Sends a message, unless its attempt has given up: then it must not arrive any more. `used` says that a
+    /// message was sent on this link before. An error means that the link is broken.
+    async fn send(&mut self, link: &mut OpenLink, request: Request, used: bool) -> Result<(), LinkError> {
+        let Request { message, mut answer } = request;
         let sent = tokio::select! {
             biased;
             () = answer.closed() => return Ok(()),
-            sent = link.sender.send_batchable(*parcel) => sent,
+            sent = link.sender.send_batchable(*message) => sent,
         };
         let error = match sent {
             Ok(delivery) => {
@@ -275,40 +284,25 @@ impl Task {
             }
             Err(error) => error,
         };
-        let failure = self.trouble.of_send(&error);
-        let of_message = matches!(error, SendError::MessageSizeExceeded(_) | SendError::MessageEncodeError);
-        if of_message {
-            let _ = answer.send(Err(Setback::Failed(failure)));
+        let failure = self.failures.of_send(&error);
+        if matches!(error, SendError::MessageSizeExceeded(_) | SendError::MessageEncodeError) {
+            // The message is at fault, and the link is not.
+            let _ = answer.send(Err(LinkError::Failed(failure)));
             return Ok(());
         }
-        if used {
-            let _ = answer.send(Err(Setback::Stale));
-            return Err(Broken(None));
-        }
-        let _ = answer.send(Err(Setback::Failed(failure.clone())));
-        Err(Broken(Some(failure)))
+        let error = if used { LinkError::Stale } else { LinkError::Failed(failure) };
+        let _ = answer.send(Err(error.clone()));
+        Err(error)
     }
 
-    /// Takes no more, and tells those who wait what is wrong.
-    fn refuse(&mut self, failure: &Failure) {
-        self.answer_all(|| Setback::Failed(failure.clone()));
-    }
-
-    /// Takes no more, and sends those who wait to the next link.
-    fn turn_away(&mut self) {
-        self.answer_all(|| Setback::Stale);
-    }
-
-    fn answer_all(&mut self, answer: impl Fn() -> Setback) {
+    /// Accepts no more messages, and answers those that wait with an error.
+    fn answer_all(&mut self, error: &LinkError) {
         self.queue.close();
         while let Ok(request) = self.queue.try_recv() {
-            let _ = request.answer.send(Err(answer()));
+            let _ = request.answer.send(Err(error.clone()));
         }
     }
 }
-
-/// The link is of no use any more; with what went wrong where it never was.
-struct Broken(Option<Failure>);
 
 fn far_future() -> Instant {
     Instant::now() + Duration::from_secs(86_400)

@@ -1,8 +1,8 @@
-//! Messages over the HTTPS endpoint: one request, with the broker's properties in a header.
+//! Messages over the REST endpoint: one request each, with the brokered properties in a header field.
 //!
-//! The same client and the same egress rules as for HTTP actions; redirects are not followed, as the
-//! request holds a token. It is HTTP/1.1, which keeps the letter case of the names of custom properties.
-//! Header fields are ASCII, so that other letters are written as JSON escapes.
+//! The client and the egress rules are those of HTTP actions. Redirects are not followed, since the request holds a
+//! token. The version is HTTP/1.1, which keeps the letter case of custom property names. Header fields are ASCII;
+//! other letters are written as JSON escapes.
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
@@ -13,19 +13,19 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use punctual_model::{BrokeredProperties, Firing, ServiceBusMessage};
 use serde_json::{Map, Value};
 
-use super::parcel::message_id;
+use super::message::message_id;
 use super::token::Token;
-use super::{Credentials, spelling};
+use super::{Credentials, header_case};
 use crate::Actions;
 use crate::explanation;
 use crate::failure::Failure;
 use crate::http::{answer, status};
-use crate::scrub::Scrub;
+use crate::redact::Redactor;
 
 static BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 
-/// Header fields that carry the request itself: a property of such a name can't be a header field.
-const TAKEN: [&str; 14] = [
+/// Header fields with a meaning of their own. A custom property of such a name can't be sent.
+const RESERVED: [&str; 14] = [
     "authorization",
     "brokerproperties",
     "connection",
@@ -53,9 +53,9 @@ pub(super) async fn send(
     let uri = Uri::try_from(format!("{resource}/messages"))
         .map_err(|_| Failure::unusable("The address of the namespace is not valid"))?;
     let token = Token::sign(&resource, credentials, bus.clock.now(), bus.token_lifetime);
-    let mut scrub = Scrub::default();
-    scrub.note(credentials.key.expose());
-    scrub.note(&token.text);
+    let mut redactor = Redactor::default();
+    redactor.add(credentials.key.expose());
+    redactor.add(&token.text);
     let mut headers = headers(firing, message)?;
     headers.insert(USER_AGENT, actions.user_agent.clone());
     let mut authorization = HeaderValue::try_from(token.text).expect("a token is printable ASCII");
@@ -65,10 +65,10 @@ pub(super) async fn send(
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
-    *request.extensions_mut() = spelling::of(message.custom.iter().map(|(name, _)| name.as_str())).await;
-    let asked = actions.clients.http1().ask(request, |_| answer::BODY_BYTES_MAX).await;
-    let answer = asked.map_err(|error| Failure::of(&error))?;
-    if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, &answer.body, &scrub)) }
+    *request.extensions_mut() = header_case::of(message.custom.iter().map(|(name, _)| name.as_str())).await;
+    let sent = actions.clients.http1().send(request, |_| answer::BODY_BYTES_MAX).await;
+    let answer = sent.map_err(|error| Failure::of(&error))?;
+    if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, &answer.body, &redactor)) }
 }
 
 fn headers(firing: &Firing, message: &ServiceBusMessage) -> Result<HeaderMap, Failure> {
@@ -83,8 +83,8 @@ fn headers(firing: &Firing, message: &ServiceBusMessage) -> Result<HeaderMap, Fa
     let mut unfit = Vec::new();
     for (name, text) in &message.custom {
         match HeaderName::from_bytes(name.as_bytes()) {
-            // Two names that differ in letter case alone are one to HTTP.
-            Ok(header) if !TAKEN.contains(&header.as_str()) && !headers.contains_key(&header) => {
+            // HTTP takes two names that differ only in letter case for one.
+            Ok(header) if !RESERVED.contains(&header.as_str()) && !headers.contains_key(&header) => {
                 headers.insert(header, value(&Value::String(text.clone())));
             }
             _ => unfit.push(format!("'{name}'")),
@@ -100,7 +100,7 @@ fn headers(firing: &Firing, message: &ServiceBusMessage) -> Result<HeaderMap, Fa
     )))
 }
 
-/// What goes into the header `BrokerProperties`. Its content type is that of the request.
+/// Returns the value of the header field `BrokerProperties`. The content type is not in it: it is the request's.
 fn broker_properties(firing: &Firing, brokered: &BrokeredProperties) -> Value {
     let texts = [
         ("CorrelationId", &brokered.correlation_id),
@@ -125,21 +125,21 @@ fn broker_properties(firing: &Firing, brokered: &BrokeredProperties) -> Value {
     if let Some(at) = brokered.scheduled_enqueue_at {
         properties.insert("ScheduledEnqueueTimeUtc".into(), date(at).into());
     }
-    if let Some(life) = brokered.time_to_live {
-        // In seconds, with a fraction only where there is one.
-        let seconds = life.as_secs_f64();
-        let seconds = if life.subsec_nanos() == 0 { life.as_secs().into() } else { seconds.into() };
+    if let Some(time_to_live) = brokered.time_to_live {
+        // In seconds, without a fraction if they are whole.
+        let whole = time_to_live.subsec_nanos() == 0;
+        let seconds = if whole { time_to_live.as_secs().into() } else { time_to_live.as_secs_f64().into() };
         properties.insert("TimeToLive".into(), seconds);
     }
     Value::Object(properties)
 }
 
-/// As dates are written in header fields; the year 9999 is the last.
+/// Formats a date for a header field. Dates after the year 9999 have no such form and are written in ISO 8601.
 fn date(at: Timestamp) -> String {
     DateTimePrinter::new().timestamp_to_rfc9110_string(&at).unwrap_or_else(|_| at.to_string())
 }
 
-/// JSON in ASCII alone.
+/// Writes JSON in ASCII.
 fn value(json: &Value) -> HeaderValue {
     let mut text = String::new();
     for letter in json.to_string().chars() {
@@ -154,8 +154,8 @@ fn value(json: &Value) -> HeaderValue {
     HeaderValue::try_from(text).expect("printable ASCII can be sent")
 }
 
-/// What the service says about a refusal.
-fn refusal(status: StatusCode, body: &[u8], scrub: &Scrub) -> Failure {
+/// Returns the failure for an answer that is no success, with the service's explanation.
+fn refusal(status: StatusCode, body: &[u8], redactor: &Redactor) -> Failure {
     let word = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "UnauthorizedAccess",
         StatusCode::NOT_FOUND | StatusCode::GONE => "MessagingEntityNotFound",
@@ -164,13 +164,13 @@ fn refusal(status: StatusCode, body: &[u8], scrub: &Scrub) -> Failure {
     };
     let mut text = format!("The service answered '{}'", status::name(status));
     if word == "UnauthorizedAccess" {
-        // What it says about a token may repeat the token.
+        // The explanation may repeat the token.
         text.push_str(": it did not accept the shared access key");
         return Failure::new(word, text);
     }
     let body = String::from_utf8_lossy(body);
-    // `<Error><Code>404</Code><Detail>…</Detail></Error>` is the service's way.
-    let said = explanation::shown(explanation::element(&body, "Detail").unwrap_or(&body), scrub);
+    // Service Bus answers with `<Error><Code>404</Code><Detail>…</Detail></Error>`.
+    let said = explanation::sanitized(explanation::element(&body, "Detail").unwrap_or(&body), redactor);
     if !said.is_empty() {
         text.push_str(": ");
         text.push_str(&said);

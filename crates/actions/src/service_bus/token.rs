@@ -1,4 +1,4 @@
-//! Shared access signatures made from a key.
+//! Shared access signatures.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use percent_encoding::utf8_percent_encode;
 use sha2::Sha256;
 
 use super::Credentials;
-use super::place::UNRESERVED;
+use super::endpoint::UNRESERVED;
 
 /// A token for one resource.
 pub(super) struct Token {
@@ -20,8 +20,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Signs for a resource, a URI that the broker takes the token for. The key is used as the text it is,
-    /// although it looks like base64.
+    /// Signs a token for a resource, given as a URI. The key looks like base64 but is used as text, not decoded.
     pub(super) fn sign(
         resource: &str,
         credentials: Credentials<'_>,
@@ -30,7 +29,7 @@ impl Token {
     ) -> Self {
         let lifetime = SignedDuration::try_from(lifetime).unwrap_or(SignedDuration::MAX);
         let expires_at = now.saturating_add(lifetime).unwrap_or(Timestamp::MAX);
-        // Whole seconds, and not a moment less than was asked for.
+        // Whole seconds, rounded up.
         let seconds = expires_at.as_second() + i64::from(expires_at.subsec_nanosecond() > 0);
         let resource = utf8_percent_encode(resource, UNRESERVED);
         let mut hmac = Hmac::<Sha256>::new_from_slice(credentials.key.expose().as_bytes())

@@ -12,7 +12,7 @@ pub(crate) fn body(firing: &Firing, message: &str) -> String {
     format!("<QueueMessage><MessageText>{text}</MessageText></QueueMessage>")
 }
 
-/// The envelope says UTF-16 and is UTF-8: a .NET string was serialised, then sent.
+/// The envelope declares UTF-16 but is UTF-8: the original service serialized it as a .NET string, then sent it.
 fn envelope(firing: &Firing, message: &str) -> String {
     let elements = [
         ("ExecutionTag", firing.tag.to_string()),
@@ -47,10 +47,10 @@ fn element(xml: &mut String, name: &str, value: &str) {
             '&' => xml.push_str("&amp;"),
             '<' => xml.push_str("&lt;"),
             '>' => xml.push_str("&gt;"),
-            // A reader would turn a bare one into a line feed.
+            // An XML parser would turn a bare carriage return into a line feed.
             '\r' => xml.push_str("&#xD;"),
             '\n' | '\t' => xml.push(letter),
-            // XML has no way to say these; a reader would refuse the whole message.
+            // XML can't contain these: a parser would refuse the whole message.
             '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => xml.push(char::REPLACEMENT_CHARACTER),
             _ => xml.push(letter),
         }

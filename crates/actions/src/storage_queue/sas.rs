@@ -1,4 +1,4 @@
-//! Shared access signatures as people paste them.
+//! Reads shared access signatures as users paste them.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// How often a token may have been encoded before it gets here.
+/// How many times a token may be percent-encoded.
 const LAYERS_MAX: usize = 4;
 
-/// The query that a token comes to: without what stands before a question mark, each value encoded once,
-/// however often it was before. No value of a signature holds a percent sign of its own, so that decoding
-/// until nothing changes is safe.
+/// Returns the query of a token: without anything before a question mark, and with each value percent-encoded exactly
+/// once. No value of a signature contains a percent sign, so decoding until nothing changes is safe.
 pub(crate) fn query(token: &str) -> String {
     let token = token.trim().trim_matches('"');
     let token = token.rsplit('?').next().unwrap_or(token);

@@ -73,7 +73,7 @@ async fn keys_share_nothing() {
         let outcome = note("orders").key(OTHER[0], "wrongwrong").fire(&actions).await;
         assert!(outcome.message.contains(" UnauthorizedAccess "), "{}", outcome.message);
         assert_succeeded(&note("orders").fire(&actions).await);
-        // Who does not show a token gets as far as a connection.
+        // With tokens, a wrong key is refused only after the connection is open.
         let expected = before + if sasl == Sasl::Cbs { 3 } else { 2 };
         assert_eq!(double.counts().await["connections"], expected, "{sasl:?}");
     }
@@ -187,7 +187,7 @@ async fn a_connection_that_fell_silent_is_replaced_within_an_attempt() {
     let actions = build(settings).unwrap();
     assert_succeeded(&note("orders").fire(&actions).await);
     relay.freeze();
-    // Not answered any more, and nobody knows whether it will be.
+    // The message was sent, but no outcome arrives.
     let outcome = note("orders").fire(&actions).await;
     assert!(outcome.message.ends_with(LATE), "{}", outcome.message);
     assert_succeeded(&note("invoices").fire(&actions).await);
@@ -285,7 +285,7 @@ async fn a_flood_of_keys_and_entities_is_bounded() {
     }
     let bounded = async { while double.counts().await["open"].as_u64().unwrap() > 512 {} };
     timeout(Duration::from_secs(10), bounded).await.unwrap();
-    // Entities that are not there cost a link each, not a connection.
+    // An entity that does not exist costs a link, not a connection.
     let before = double.counts().await["connections"].as_u64().unwrap();
     for some in (0..500).collect::<Vec<_>>().chunks(25) {
         let outcomes = join_all(some.iter().map(|number| note(&format!("nowhere-{number}")).fire(&actions)));

@@ -107,7 +107,7 @@ pub(crate) struct Double {
 }
 
 impl Double {
-    /// None, loudly, where `PUNCTUAL_TEST_BUS_DOUBLE` does not name its `main.js`.
+    /// Returns `None`, with a note on standard error, if `PUNCTUAL_TEST_BUS_DOUBLE` does not name its `main.js`.
     pub(crate) async fn start() -> Option<Self> {
         Self::start_at(0).await
     }
@@ -185,8 +185,7 @@ impl Double {
     }
 }
 
-/// Passes connections on, until it is told to let those that are there hang: nothing arrives on them any
-/// more, and neither side is told.
+/// A TCP proxy that can freeze its connections: nothing is forwarded any more, and neither side is closed.
 pub(crate) struct Relay {
     pub(crate) port: u16,
     frozen: watch::Sender<bool>,

@@ -76,7 +76,7 @@ async fn a_connection_that_the_target_has_closed_is_not_used_for_a_post() {
     for count in 1..=3 {
         assert_succeeded(&post(receiver.url("/"), "").fire(&actions).await);
         closings.recv().await.unwrap();
-        // Whoever waits for the network learns of everything that happened there before.
+        // Waiting for another event of the network makes the runtime deliver the earlier ones.
         assert_succeeded(&get(other.url("/")).fire(&actions).await);
         assert_eq!(receiver.connection_count(), count);
     }

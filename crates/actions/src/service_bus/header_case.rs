@@ -1,8 +1,8 @@
 //! The letter case of header names.
 //!
-//! Over HTTP/1.1 the service keeps the names of custom properties as they are written, while a header map
-//! knows lower case only. The HTTP library sends names as they were spelled in a message that it has read,
-//! for the sake of proxies, and has no other way to be told. So it is given a message to read.
+//! Service Bus keeps the letter case of custom property names, but a `HeaderMap` holds names in lower case. hyper can
+//! send names in another case only if it has read them in that case, a feature for proxies. So we let it read a
+//! message with these names, and use the extensions that it puts on that message.
 
 use bytes::Bytes;
 use http::{Extensions, Request};
@@ -11,8 +11,8 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What a request carries so that its header fields are spelled like this; nothing where that is how they
-/// are sent anyway. The names must be names of header fields.
+/// Returns extensions with which a request's header fields are sent in this letter case; none if the names are in
+/// lower case. They must be valid names of header fields.
 pub(super) async fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Extensions {
     if names.clone().all(|name| !name.bytes().any(|byte| byte.is_ascii_uppercase())) {
         return Extensions::new();

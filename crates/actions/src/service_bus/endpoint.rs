@@ -1,4 +1,4 @@
-//! Where a namespace and its entities are.
+//! The addresses of namespaces and their entities.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use punctual_model::ServiceBusMessage;
@@ -6,19 +6,19 @@ use url::Url;
 
 use crate::failure::Failure;
 
-/// What needs no encoding in a URI, wherever it stands.
+/// Characters that are not percent-encoded in any part of a URI.
 pub(super) const UNRESERVED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where AMQP is spoken; `{namespace}` stands for the namespace's name.
+/// The AMQP endpoint of a namespace: a URL in which `{namespace}` stands for the name.
 pub(crate) struct AmqpEndpoint(String);
 
-/// An address to dial.
+/// The address of a broker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Host {
+pub(super) struct BrokerAddress {
     pub(super) secure: bool,
-    /// IPv6 with brackets.
-    pub(super) name: String,
+    /// In lower case; IPv6 in brackets.
+    pub(super) host: String,
     pub(super) port: u16,
 }
 
@@ -26,30 +26,30 @@ impl AmqpEndpoint {
     pub(crate) fn new(template: &str) -> Result<Self, String> {
         let sample = Url::parse(&template.replace("{namespace}", "namespace"))
             .map_err(|error| format!("not a URL: {error}"))?;
-        let bare =
+        let without_path =
             matches!(sample.path(), "" | "/") && sample.query().is_none() && sample.fragment().is_none();
-        let named = sample.username().is_empty() && sample.password().is_none();
+        let without_user = sample.username().is_empty() && sample.password().is_none();
         match sample.scheme() {
             "amqp" | "amqps" if sample.host_str().is_none_or(str::is_empty) => {
                 Err("names no host".to_owned())
             }
-            "amqp" | "amqps" if bare && named => Ok(Self(template.to_owned())),
+            "amqp" | "amqps" if without_path && without_user => Ok(Self(template.to_owned())),
             "amqp" | "amqps" => Err("must have a host and a port only".to_owned()),
             _ => Err("must begin with amqps:// or amqp://".to_owned()),
         }
     }
 
-    pub(super) fn host(&self, namespace: &str) -> Result<Host, Failure> {
+    pub(super) fn broker(&self, namespace: &str) -> Result<BrokerAddress, Failure> {
         let url = Url::parse(&self.0.replace("{namespace}", namespace)).ok();
         let url = url.ok_or_else(|| Failure::unusable("The address of the namespace is not valid"))?;
         let secure = url.scheme() == "amqps";
         let port = url.port().unwrap_or(if secure { 5671 } else { 5672 });
-        // Names are the same in any letter case, and so are those who share a connection.
-        Ok(Host { secure, name: url.host_str().unwrap_or_default().to_lowercase(), port })
+        // Host names are case-insensitive: two spellings of one name share a connection.
+        Ok(BrokerAddress { secure, host: url.host_str().unwrap_or_default().to_lowercase(), port })
     }
 }
 
-/// Where REST is spoken; `{namespace}` stands for the namespace's name.
+/// The REST endpoint of a namespace: a URL in which `{namespace}` stands for the name.
 pub(crate) struct RestEndpoint(String);
 
 impl RestEndpoint {
@@ -65,7 +65,7 @@ impl RestEndpoint {
         }
     }
 
-    /// The URI of an entity.
+    /// Returns the URI of a message's entity.
     pub(super) fn entity(&self, message: &ServiceBusMessage) -> String {
         let segments = message.entity.split('/');
         let segments = segments.map(|segment| utf8_percent_encode(segment, UNRESERVED).to_string());
@@ -74,7 +74,7 @@ impl RestEndpoint {
     }
 }
 
-/// What an entity is called on an AMQP link; `{entity}` stands for its name.
+/// The address of an entity on an AMQP link: a template in which `{entity}` stands for the name.
 pub(crate) struct EntityAddress(String);
 
 impl EntityAddress {
@@ -91,7 +91,8 @@ impl EntityAddress {
     }
 }
 
-/// Names come from users and land in a host name, a path and an address: they must not change their shape.
+/// Checks the names of namespace and entity. They come from users and become parts of a host name, a path and an
+/// AMQP address, which they must not change otherwise.
 pub(super) fn check_names(message: &ServiceBusMessage) -> Result<(), Failure> {
     let ServiceBusMessage { namespace, entity, .. } = message;
     let of_host = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
@@ -126,9 +127,9 @@ mod tests {
 
     #[test]
     fn the_amqp_endpoint_is_a_template() {
-        let check = |template, secure, name: &str, port| {
-            let host = AmqpEndpoint::new(template).unwrap().host("Shop").unwrap();
-            assert_eq!(host, Host { secure, name: name.into(), port }, "{template}");
+        let check = |template, secure, host: &str, port| {
+            let broker = AmqpEndpoint::new(template).unwrap().broker("Shop").unwrap();
+            assert_eq!(broker, BrokerAddress { secure, host: host.into(), port }, "{template}");
         };
         check("amqps://{namespace}.servicebus.windows.net", true, "shop.servicebus.windows.net", 5671);
         check("amqps://localhost:5679/", true, "localhost", 5679);

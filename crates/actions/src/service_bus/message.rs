@@ -1,7 +1,7 @@
-//! A message as AMQP has it.
+//! A Service Bus message in AMQP.
 //!
-//! The text is one data section. The broker's own properties are where Service Bus and its clients have
-//! them: what AMQP knows in the header and the properties, the rest in annotations.
+//! The text is one data section. Brokered properties are encoded as Service Bus and its clients do it: in the header
+//! and the properties of AMQP where it has them, in annotations otherwise.
 
 use fe2o3_amqp_types::messaging::{
     ApplicationProperties, Data, Header, Message, MessageAnnotations, MessageId, Properties,
@@ -12,15 +12,15 @@ use punctual_model::{BrokeredProperties, Firing, ServiceBusMessage};
 
 use crate::failure::Failure;
 
-/// What goes over the link.
-pub(super) type Parcel = Message<Data>;
+/// A message as it is sent over a link.
+pub(super) type AmqpMessage = Message<Data>;
 
-/// Packs a message; `now` is when it is created.
-pub(super) fn pack(
+/// Encodes a message that is created `now`.
+pub(super) fn encode(
     firing: &Firing,
     message: &ServiceBusMessage,
     now: jiff::Timestamp,
-) -> Result<Parcel, Failure> {
+) -> Result<AmqpMessage, Failure> {
     let none = BrokeredProperties::default();
     let brokered = message.brokered.as_ref().unwrap_or(&none);
     let content_type = brokered.content_type.as_deref();
@@ -28,7 +28,7 @@ pub(super) fn pack(
         return Err(Failure::unusable("The contentType holds letters that AMQP can't send"));
     }
     let header = Header {
-        // A message that nobody said otherwise about should outlive a restart of the broker.
+        // By default a message survives a restart of the broker.
         durable: brokered.force_persistence.unwrap_or(true),
         ttl: brokered.time_to_live.map(milliseconds),
         ..Header::default()
@@ -44,9 +44,10 @@ pub(super) fn pack(
         reply_to_group_id: brokered.reply_to_session_id.clone(),
         ..Properties::default()
     };
-    // The header holds 49 days at most; Service Bus reads longer lives from the two times.
-    if let Some(life) = brokered.time_to_live.filter(|life| life.as_millis() > i128::from(u32::MAX)) {
-        let ends_at = now.saturating_add(life).unwrap_or(jiff::Timestamp::MAX);
+    // The header's time to live is limited to 49 days. Service Bus computes longer ones from these two times.
+    let long = |time_to_live: &SignedDuration| time_to_live.as_millis() > i128::from(u32::MAX);
+    if let Some(time_to_live) = brokered.time_to_live.filter(long) {
+        let ends_at = now.saturating_add(time_to_live).unwrap_or(jiff::Timestamp::MAX);
         properties.creation_time = Some(Timestamp::from_milliseconds(now.as_millisecond()));
         properties.absolute_expiry_time = Some(Timestamp::from_milliseconds(ends_at.as_millisecond()));
     }
@@ -81,12 +82,12 @@ pub(super) fn pack(
     })
 }
 
-/// The message's own id, else the execution tag, so that the broker's duplicate detection drops the
-/// repetitions of an occurrence (CONTRACT 17.1 #19).
+/// Returns the id of the message. Without one it is the execution tag, so that the broker's duplicate detection
+/// drops repetitions of an occurrence (CONTRACT 17.1 #19).
 pub(super) fn message_id(firing: &Firing, brokered: &BrokeredProperties) -> String {
     brokered.message_id.clone().unwrap_or_else(|| firing.tag.to_string())
 }
 
-fn milliseconds(life: SignedDuration) -> u32 {
-    u32::try_from(life.as_millis().max(0)).unwrap_or(u32::MAX)
+fn milliseconds(time_to_live: SignedDuration) -> u32 {
+    u32::try_from(time_to_live.as_millis().max(0)).unwrap_or(u32::MAX)
 }

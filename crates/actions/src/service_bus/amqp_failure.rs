@@ -1,6 +1,6 @@
-//! What went wrong with a broker, in the words that the history uses.
+//! Translates errors of AMQP into failures.
 //!
-//! The words are those of the .NET client's exceptions. What a broker says is shown, cut to a length and
+//! The words are those of the .NET client's exceptions. Explanations of the broker are included, bounded in length and
 //! without the key.
 
 use fe2o3_amqp::connection::{ConnectionStopReason, OpenError};
@@ -16,29 +16,30 @@ use fe2o3_amqp_types::sasl::SaslCode;
 
 use super::cbs::{CbsAttachError, CbsError};
 use crate::explanation;
-use crate::failure::{Failure, Peer, wants_tls};
-use crate::first_bytes::Speech;
-use crate::scrub::Scrub;
+use crate::failure::Failure;
+use crate::first_bytes::DetectedProtocol;
+use crate::peer::Peer;
+use crate::redact::Redactor;
 
-/// Puts errors into words.
-pub(super) struct Trouble {
-    scrub: Scrub,
+/// Translates the errors of one key's connections.
+pub(super) struct AmqpFailures {
+    redactor: Redactor,
 }
 
-impl Trouble {
-    /// `key` is never shown, whoever repeats it.
+impl AmqpFailures {
+    /// `key` is redacted from every text, even if the broker repeats it.
     pub(super) fn new(key: &str) -> Self {
-        let mut scrub = Scrub::default();
-        scrub.note(key);
-        Self { scrub }
+        let mut redactor = Redactor::default();
+        redactor.add(key);
+        Self { redactor }
     }
 
-    /// There is no connection.
+    /// The connection could not be opened.
     pub(super) fn of_open(&self, error: &OpenError, peer: &Peer) -> Failure {
         let address = peer.address;
         let communication = |text: String| Failure::new("MessagingCommunication", text);
-        if let Some(hint) = wants_tls(peer) {
-            return communication(format!("{address} {hint}"));
+        if let Some(advice) = peer.tls_advice() {
+            return communication(format!("{address} {advice}"));
         }
         match error {
             OpenError::SaslError { code: SaslCode::Auth, .. } => unauthorized(),
@@ -46,20 +47,22 @@ impl Trouble {
                 Failure::new("MessagingCommunication", "The broker could not check who we are")
             }
             OpenError::RemoteClosedWithError(error) => self.of_broker(error),
-            _ if peer.speech == Speech::Http => {
+            _ if peer.detected() == DetectedProtocol::Http => {
                 communication(format!("{address} speaks HTTP and not AMQP 1.0; the port may be wrong"))
             }
             OpenError::NotImplemented(_) | OpenError::DecodeError(_) => communication(
                 "The broker does not offer the SASL mechanism that is configured; see service_bus_sasl"
                     .to_owned(),
             ),
-            OpenError::ProtocolHeaderMismatch(_) if peer.speech == Speech::Amqp => communication(format!(
-                "The broker at {address} speaks another version of AMQP than 1.0, or wants another SASL mechanism"
-            )),
+            OpenError::ProtocolHeaderMismatch(_) if peer.detected() == DetectedProtocol::Amqp => {
+                communication(format!(
+                    "The broker at {address} speaks another version of AMQP than 1.0, or wants another SASL mechanism"
+                ))
+            }
             OpenError::ProtocolHeaderMismatch(_) => {
                 communication(format!("{address} does not speak AMQP 1.0; the port may be wrong"))
             }
-            _ if peer.speech == Speech::Nothing && !peer.secure => communication(format!(
+            _ if peer.detected() == DetectedProtocol::None && !peer.secure => communication(format!(
                 "{address} closed the connection without an answer; if that port speaks TLS, the address must begin \
                  with {}",
                 peer.protocol.scheme(true)
@@ -68,7 +71,7 @@ impl Trouble {
         }
     }
 
-    /// There is no session.
+    /// A session could not be begun.
     pub(super) fn of_begin(&self, error: &BeginError) -> Failure {
         match error {
             BeginError::RemoteEndedWithError(error)
@@ -79,7 +82,7 @@ impl Trouble {
         }
     }
 
-    /// There is no link to the entity.
+    /// The link to the entity could not be attached.
     pub(super) fn of_attach(&self, error: &SenderAttachError) -> Failure {
         match error {
             SenderAttachError::RemoteClosedWithError(error) => self.of_broker(error),
@@ -91,24 +94,24 @@ impl Trouble {
         }
     }
 
-    /// There is no link to the node that takes tokens.
+    /// The links to `$cbs` could not be attached.
     pub(super) fn of_cbs(&self, error: &CbsAttachError) -> Failure {
-        let said = match error {
+        let broker_error = match error {
             CbsAttachError::Requests(SenderAttachError::RemoteClosedWithError(error))
             | CbsAttachError::Answers(ReceiverAttachError::RemoteClosedWithError(error)) => Some(error),
             CbsAttachError::Requests(SenderAttachError::SessionStopped(reason))
-            | CbsAttachError::Answers(ReceiverAttachError::SessionStopped(reason)) => said_at_stop(reason),
+            | CbsAttachError::Answers(ReceiverAttachError::SessionStopped(reason)) => broker_error_of(reason),
             _ => None,
         };
         let mut text = "The broker takes no tokens at $cbs; service_bus_sasl may have to be plain".to_owned();
-        if let Some(said) = said {
+        if let Some(error) = broker_error {
             text.push_str(": ");
-            text.push_str(&self.explanation(said));
+            text.push_str(&self.explanation(error));
         }
         Failure::new("MessagingCommunication", text)
     }
 
-    /// A token was not taken.
+    /// The broker did not accept a token.
     pub(super) fn of_token(&self, error: &CbsError) -> Failure {
         match error {
             CbsError::Status { code: 401 | 403, .. } => unauthorized(),
@@ -117,7 +120,7 @@ impl Trouble {
                 let mut text = format!("The broker did not take the token: {code}");
                 if let Some(description) = description {
                     text.push(' ');
-                    text.push_str(&self.shown(description));
+                    text.push_str(&self.sanitized(description));
                 }
                 Failure::new(word, text)
             }
@@ -132,7 +135,7 @@ impl Trouble {
         }
     }
 
-    /// A message was not transferred.
+    /// A message was not sent, or not settled.
     pub(super) fn of_send(&self, error: &SendError) -> Failure {
         match error {
             SendError::LinkStateError(error) => self.of_link(error, "answered"),
@@ -154,7 +157,7 @@ impl Trouble {
         }
     }
 
-    /// What the broker made of a message.
+    /// The broker has settled a message: accepted is success, everything else a failure.
     pub(super) fn of_outcome(&self, outcome: &Outcome) -> Result<(), Failure> {
         match outcome {
             Outcome::Accepted(_) => Ok(()),
@@ -186,7 +189,7 @@ impl Trouble {
     }
 
     fn of_stop(&self, reason: &SessionStopReason, until: &str) -> Failure {
-        said_at_stop(reason).map_or_else(
+        broker_error_of(reason).map_or_else(
             || {
                 Failure::new(
                     "MessagingCommunication",
@@ -197,7 +200,7 @@ impl Trouble {
         )
     }
 
-    /// What a broker says of itself.
+    /// The broker sent an error.
     fn of_broker(&self, error: &definitions::Error) -> Failure {
         let word = match &error.condition {
             ErrorCondition::AmqpError(AmqpError::NotFound | AmqpError::ResourceDeleted) => {
@@ -228,17 +231,17 @@ impl Trouble {
             ErrorCondition::LinkError(condition) => Symbol::from(condition),
             ErrorCondition::Custom(condition) => condition.clone(),
         };
-        let condition = self.shown(&condition.0);
+        let condition = self.sanitized(&condition.0);
         match error.description.as_deref() {
             Some(description) if !description.is_empty() => {
-                format!("{condition}: {}", self.shown(description))
+                format!("{condition}: {}", self.sanitized(description))
             }
             _ => condition,
         }
     }
 
-    fn shown(&self, text: &str) -> String {
-        explanation::shown(text, &self.scrub)
+    fn sanitized(&self, text: &str) -> String {
+        explanation::sanitized(text, &self.redactor)
     }
 }
 
@@ -246,7 +249,7 @@ fn unauthorized() -> Failure {
     Failure::new("UnauthorizedAccess", "The broker did not accept the shared access key")
 }
 
-fn said_at_stop(reason: &SessionStopReason) -> Option<&definitions::Error> {
+fn broker_error_of(reason: &SessionStopReason) -> Option<&definitions::Error> {
     match reason {
         SessionStopReason::RemoteEndedWithError(error)
         | SessionStopReason::ConnectionStopped(ConnectionStopReason::RemoteClosedWithError(error)) => {

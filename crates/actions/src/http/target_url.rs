@@ -1,4 +1,4 @@
-//! The address of a request: scheme, host and port, path and query, as they go over the wire.
+//! The URL of a request.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use url::Url;
 
 use crate::failure::Failure;
 
-/// An address. Without user information and fragment.
+/// A normalized http or https URL without user information and fragment.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
-    /// As the URL standard writes it.
+pub(crate) struct TargetUrl {
+    /// As the URL standard serializes it.
     text: String,
     host: Range<usize>,
     origin_end: usize,
 }
 
-/// A user name and a password in a URI, as they were written.
+/// The user name and the password of a URI, still percent-encoded.
 pub(crate) struct UserInfo {
     pub(crate) username: String,
     pub(crate) password: String,
 }
 
-impl Place {
-    /// The address that a user wrote.
-    pub(crate) fn written(uri: &str) -> Result<(Self, Option<UserInfo>), Failure> {
+impl TargetUrl {
+    /// Parses a URI that a user wrote.
+    pub(crate) fn parse(uri: &str) -> Result<(Self, Option<UserInfo>), Failure> {
         let uri = uri.trim();
-        if let Some(plain) = Self::plain(uri) {
-            return Ok((plain, None));
+        if let Some(url) = Self::already_normal(uri) {
+            return Ok((url, None));
         }
         let url =
             Url::parse(uri).map_err(|error| Failure::unusable(format!("The URI is not valid: {error}")))?;
@@ -35,19 +35,19 @@ impl Place {
             username: url.username().to_owned(),
             password: url.password().unwrap_or_default().to_owned(),
         });
-        Ok((Self::of(url)?, user_info))
+        Ok((Self::from_url(url)?, user_info))
     }
 
-    /// Where a redirect leads from here.
+    /// Resolves the location of a redirect.
     pub(crate) fn join(&self, location: &str) -> Result<Self, Failure> {
         let here = Url::parse(&self.text);
         let url = here.and_then(|here| here.join(location)).map_err(|error| {
             Failure::new("ProtocolError", format!("The answer redirects to an invalid URI: {error}"))
         })?;
-        Self::of(url)
+        Self::from_url(url)
     }
 
-    fn of(mut url: Url) -> Result<Self, Failure> {
+    fn from_url(mut url: Url) -> Result<Self, Failure> {
         match url.scheme() {
             "http" | "https" => {}
             other => {
@@ -55,7 +55,7 @@ impl Place {
                 return Err(Failure::unusable(text));
             }
         }
-        // These fail for URLs without a host only, which http and https URLs always have.
+        // These only fail for URLs without a host, and http and https URLs always have one.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_fragment(None);
@@ -64,17 +64,17 @@ impl Place {
         Ok(Self { text: url.into(), host, origin_end })
     }
 
-    /// An address of which it is plain to see that parsing would not change it. Nearly all are, and parsing
-    /// costs as much as all of the request's headers.
-    fn plain(uri: &str) -> Option<Self> {
+    /// Returns a URI as it is, if parsing would not change it. This is a fast path: it applies to nearly all URIs, and
+    /// parsing costs as much as building all of the request's headers.
+    fn already_normal(uri: &str) -> Option<Self> {
         let authority = usual_authority(uri)?;
         let start = uri.find("://")? + 3;
         let origin_end = start + authority.len();
         let path = &uri.as_bytes()[origin_end..];
-        let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&()*+,;=:@/?%".contains(&byte);
-        // A segment that begins with a dot, also if it is encoded, may lead elsewhere.
+        let unchanged = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&()*+,;=:@/?%".contains(&byte);
+        // Parsing resolves segments such as `.` and `..`, also if the dot is percent-encoded.
         let dotted = path.windows(2).any(|two| two == b"/.") || path.windows(3).any(is_encoded_dot);
-        if path.first() != Some(&b'/') || dotted || !path.iter().all(|&byte| stays(byte)) {
+        if path.first() != Some(&b'/') || dotted || !path.iter().all(|&byte| unchanged(byte)) {
             return None;
         }
         let host_length = authority.find(':').unwrap_or(authority.len());
@@ -85,7 +85,7 @@ impl Place {
         &self.text
     }
 
-    /// The host as it is told in the history: without port, IPv6 in brackets.
+    /// Returns the host as the history shows it: without port, IPv6 in brackets.
     pub(crate) fn host(&self) -> &str {
         &self.text[self.host.clone()]
     }
@@ -94,8 +94,8 @@ impl Place {
         self.text.starts_with("https:")
     }
 
-    /// Scheme, host and port are the same.
-    pub(crate) fn is_of_origin(&self, other: &Self) -> bool {
+    /// Whether scheme, host and port are the same.
+    pub(crate) fn same_origin(&self, other: &Self) -> bool {
         self.text[..self.origin_end] == other.text[..other.origin_end]
     }
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_plain_is_what_parsing_makes_of_it() {
+    fn a_uri_on_the_fast_path_is_what_parsing_makes_of_it() {
         let schemes = ["http://", "https://", "HTTP://", "ftp://", "http:/", ""];
         let hosts =
             ["a.example", "A.example", "localhost", "10.0.0.1", "10.1", "[::1]", "u@a.example", "a_b.c"];
@@ -147,8 +147,8 @@ mod tests {
                 for port in ports {
                     for rest in rests {
                         let uri = format!("{scheme}{host}{port}{rest}");
-                        let Some(plain) = Place::plain(&uri) else { continue };
-                        let parsed = Place::of(Url::parse(&uri).unwrap()).unwrap();
+                        let Some(plain) = TargetUrl::already_normal(&uri) else { continue };
+                        let parsed = TargetUrl::from_url(Url::parse(&uri).unwrap()).unwrap();
                         assert_eq!(plain, parsed, "{uri}");
                         plain_count += 1;
                     }
@@ -160,19 +160,19 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_no_user_information_and_no_fragment() {
-        let (place, user_info) = Place::written(" http://us%40er:p%3aw@Host:81/a%2db?q#f ").unwrap();
-        assert_eq!((place.as_str(), place.host()), ("http://host:81/a%2db?q", "host"));
+    fn a_url_has_no_user_information_and_no_fragment() {
+        let (url, user_info) = TargetUrl::parse(" http://us%40er:p%3aw@Host:81/a%2db?q#f ").unwrap();
+        assert_eq!((url.as_str(), url.host()), ("http://host:81/a%2db?q", "host"));
         let user_info = user_info.unwrap();
         assert_eq!((user_info.username.as_str(), user_info.password.as_str()), ("us%40er", "p%3aw"));
-        assert_eq!(place.join("http://x:y@z/#f").unwrap().as_str(), "http://z/");
+        assert_eq!(url.join("http://x:y@z/#f").unwrap().as_str(), "http://z/");
     }
 
     #[test]
     fn an_origin_is_scheme_host_and_port() {
-        let place = |uri: &str| Place::written(uri).unwrap().0;
+        let url = |uri: &str| TargetUrl::parse(uri).unwrap().0;
         let check = |one: &str, other: &str, same| {
-            assert_eq!(place(one).is_of_origin(&place(other)), same, "{one} {other}");
+            assert_eq!(url(one).same_origin(&url(other)), same, "{one} {other}");
         };
         check("https://a/b?c", "https://A:443/", true);
         check("http://127.0.0.1/", "http://0x7f.1/x", true);
