@@ -7,6 +7,9 @@
 pub(crate) const DAY_SECONDS: i64 = 86_400;
 pub(crate) const DAY_MINUTES: i64 = 1_440;
 
+/// After so many days, which are 400 years and whole weeks, the calendar repeats itself.
+pub(crate) const CALENDAR_DAYS: i64 = 146_097;
+
 /// The last day of the year 9999; nothing is sought behind it.
 pub(crate) const DAY_MAX: i64 = 2_932_896;
 

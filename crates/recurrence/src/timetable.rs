@@ -27,7 +27,7 @@ mod times;
 mod walk;
 mod wall;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use self::blocks::Blocks;
 pub use self::due::Due;
@@ -87,6 +87,9 @@ pub enum ClockNote {
     /// It lies in an hour that the clocks show twice, and both count.
     RepeatedHour,
 }
+
+/// 400 years.
+const CALENDAR_SECONDS: i64 = crate::calendar::CALENDAR_DAYS * crate::calendar::DAY_SECONDS;
 
 #[derive(Clone, Debug)]
 enum Pattern {
@@ -330,7 +333,32 @@ impl Pattern {
 
     /// How many occurrences there are from one instant to another, both included. Neither is before the
     /// anchor.
+    ///
+    /// The calendar repeats itself after 400 years, so do the zones some day, and so do the occurrences after
+    /// once or several times that: of a longer time one such part is counted, and taken many times.
     fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
+        let calendars = match self {
+            Self::Once => None,
+            Self::Grid(grid) => grid.calendars(),
+            Self::Wall(times) => Some(times.calendars()),
+            Self::WholeHours(hours) => Some(hours.calendars()),
+            Self::Blocks(blocks) => Some(blocks.calendars()),
+        };
+        let part = calendars.map_or(i64::MAX, |times| times.saturating_mul(CALENDAR_SECONDS));
+        let repeating_from = floor_second(from).max(zone::REPEATING_FROM);
+        let parts = (floor_second(until) - repeating_from).max(0) / part;
+        let back = |seconds: i64| until.checked_sub(SignedDuration::from_secs(seconds)).ok();
+        // What is before the last of these parts, and that part.
+        match (back(parts.saturating_mul(part)), back((parts - 1).saturating_mul(part))) {
+            (Some(begin), Some(end)) if parts > 1 => {
+                let first = begin.checked_add(SignedDuration::from_nanos(1)).unwrap_or(end);
+                self.count_through(from, begin) + parts.unsigned_abs() * self.count_through(first, end)
+            }
+            (_, _) => self.count_through(from, until),
+        }
+    }
+
+    fn count_through(&self, from: Timestamp, until: Timestamp) -> u64 {
         let (first, end) = (ceil_second(from), floor_second(until) + 1);
         let count = match self {
             Self::Once => 0,

@@ -24,6 +24,10 @@ pub(crate) const OFFSET_SECONDS_MAX: i64 = 26 * 3_600;
 /// From here on no zone shows more than two offsets.
 pub(crate) const SETTLED_FROM: i64 = 2_208_988_800; // 2040-01-01T00:00:00Z
 
+/// From here on every zone changes its clocks in the same way again after 400 years, as the calendar does: no
+/// change is listed by itself any more, and the rules name weekdays and days of the year.
+pub(crate) const REPEATING_FROM: i64 = 4_102_444_800; // 2100-01-01T00:00:00Z
+
 /// An instant to which a wall time came.
 pub(crate) struct Resolved {
     pub(crate) at: i64,
@@ -134,6 +138,7 @@ fn instant(second: i64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calendar::CALENDAR_DAYS;
 
     /// What `QUIET_SECONDS` promises: the fast paths of the search rest on it.
     #[test]
@@ -180,6 +185,23 @@ mod tests {
                     assert!(stretch.until - stretch.from >= shift, "{} {pair:?}", name.as_str());
                 }
             }
+        }
+    }
+
+    /// What counting over thousands of years rests on.
+    #[test]
+    fn zones_repeat_themselves_after_400_years() {
+        let period = CALENDAR_DAYS * crate::calendar::DAY_SECONDS;
+        for name in jiff::tz::db().available() {
+            let Some(zone) = Zone::named(name.as_str()) else { continue };
+            let stretches = |from: i64| -> Vec<Stretch> {
+                let until = from + period;
+                let stretches = zone.stretches(from).take_while(|one| one.from < until).skip(1);
+                stretches
+                    .map(|one| Stretch { from: one.from - from, until: one.until.min(until) - from, ..one })
+                    .collect()
+            };
+            assert_eq!(stretches(REPEATING_FROM), stretches(REPEATING_FROM + period), "{}", name.as_str());
         }
     }
 

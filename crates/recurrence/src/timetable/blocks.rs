@@ -7,11 +7,11 @@
 
 use super::Anchor;
 use super::chosen::ceil_minute;
-use super::cycle::Cycle;
+use super::cycle::{Cycle, greatest_common_divisor};
 use super::months::Months;
 use super::times::{ALL_HOURS, ALL_MINUTES, Times};
 use crate::CheckedRule;
-use crate::calendar::DAY_MINUTES;
+use crate::calendar::{CALENDAR_DAYS, DAY_MINUTES, DAY_SECONDS};
 use crate::check::Choice;
 use crate::steps::step;
 use crate::zone::{QUIET_SECONDS, SETTLED_FROM, Stretch, Zone};
@@ -103,6 +103,11 @@ impl Blocks {
             spans.map(in_span).sum()
         });
         counts.sum()
+    }
+
+    /// After how many times 400 years the occurrences repeat themselves.
+    pub(super) fn calendars(&self) -> i64 {
+        self.step / greatest_common_divisor(self.step, CALENDAR_DAYS * DAY_SECONDS)
     }
 
     /// Looks for a hit between an instant and the next change of the clocks, by a few leaps. None does not

@@ -129,6 +129,11 @@ fn a_page_takes_few_steps_a_row_wherever_it_lies() {
 fn counting_takes_a_step_a_month_and_a_change_of_the_clocks() {
     each([usual(), seldom()].concat(), |name, timetable| {
         let (steps, _) = steps::count(|| timetable.count_between(at("2025-04-01T12:00:00Z"), Timestamp::MAX));
+        // Most repeat themselves after 400 years; the part is counted once, and what is before it.
+        let often = ["every minute", "every hour", "every day", "every month", "every year"];
+        if often.iter().any(|often| name.starts_with(often)) {
+            assert!(steps < WHOLE_TIME_STEPS / 2, "{steps} steps: {name}");
+        }
         // Days that are counted in part are looked at by themselves, at both ends of each stretch.
         assert!(steps < 3 * WHOLE_TIME_STEPS, "{steps} steps: {name}");
         let (steps, _) =

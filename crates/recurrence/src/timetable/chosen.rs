@@ -26,6 +26,11 @@ impl Chosen {
         self.days.barren()
     }
 
+    /// After how many times 400 years the same wall times are chosen again.
+    pub(super) fn calendars(&self) -> i64 {
+        self.days.calendars()
+    }
+
     /// The first chosen wall time at or after one.
     pub(super) fn at_or_after(&self, wall: i64) -> Option<i64> {
         let minute = ceil_minute(wall);

@@ -82,7 +82,7 @@ impl Cycle {
     }
 }
 
-fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+pub(super) fn greatest_common_divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

@@ -1,9 +1,10 @@
 //! Which days a rule with a schedule chooses: the next one, and how many there are between two.
 
 use super::Anchor;
+use super::cycle::greatest_common_divisor;
 use super::month_days::MonthDays;
 use super::months::Months;
-use crate::calendar::{DAY_MAX, date_of, day_number, week_begin, week_number, weekday_index};
+use crate::calendar::{CALENDAR_DAYS, DAY_MAX, date_of, day_number, week_begin, week_number, weekday_index};
 use crate::check::Choice;
 use crate::steps::step;
 use crate::{CheckedRule, Frequency};
@@ -79,6 +80,17 @@ impl Days {
     /// Why nothing is ever chosen, where that is known without a search.
     pub(super) fn barren(&self) -> Option<Barren> {
         self.barren
+    }
+
+    /// After how many times 400 years the same days are chosen again.
+    pub(super) fn calendars(&self) -> i64 {
+        let units = match &self.period {
+            Period::Day { .. } => CALENDAR_DAYS,
+            Period::Week { .. } => CALENDAR_DAYS / 7,
+            Period::Month { .. } => 400 * 12,
+            Period::Year { .. } => 400,
+        };
+        self.interval / greatest_common_divisor(self.interval, units)
     }
 
     pub(super) fn contains(&self, day: i64) -> bool {

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 
 use super::chosen::Walls;
+use super::cycle::greatest_common_divisor;
 use super::due::Due;
 use super::floor_second;
 use super::wall::count_resolved;
-use crate::calendar::{DAY_MAX, DAY_SECONDS, date_of, day_number, month_length};
+use crate::calendar::{CALENDAR_DAYS, DAY_MAX, DAY_SECONDS, date_of, day_number, month_length};
 use crate::steps::step;
 use crate::zone::Zone;
 use crate::{CheckedRule, Frequency};
@@ -127,6 +128,17 @@ impl Grid {
                 u64::try_from(later).unwrap_or(0) + u64::from(anchor)
             }
         }
+    }
+
+    /// After how many times 400 years the occurrences repeat themselves; none for exact durations, which are
+    /// counted at once.
+    pub(super) fn calendars(&self) -> Option<i64> {
+        let (step, units) = match &self.step {
+            Step::Exact { .. } => return None,
+            Step::Days { days, .. } => (*days, CALENDAR_DAYS),
+            Step::Months { months, .. } => (*months, 400 * 12),
+        };
+        Some(step / greatest_common_divisor(step, units))
     }
 
     /// The second of the day that a grid of days keeps on the wall clock; none for exact durations.

@@ -63,6 +63,11 @@ impl WholeHours {
         counts.sum()
     }
 
+    /// After how many times 400 years the occurrences repeat themselves.
+    pub(super) fn calendars(&self) -> i64 {
+        self.chosen.calendars()
+    }
+
     /// Why nothing is ever chosen, where that is known without a search.
     pub(super) fn barren(&self) -> Option<Barren> {
         self.chosen.barren()

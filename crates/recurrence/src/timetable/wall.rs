@@ -72,6 +72,11 @@ impl WallTimes {
         self.chosen.at_or_after(local) == Some(local)
     }
 
+    /// After how many times 400 years the occurrences repeat themselves.
+    pub(super) fn calendars(&self) -> i64 {
+        self.chosen.calendars()
+    }
+
     /// Why nothing is ever chosen, where that is known without a search.
     pub(super) fn barren(&self) -> Option<Barren> {
         self.chosen.barren()
