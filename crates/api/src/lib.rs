@@ -16,6 +16,7 @@ mod job;
 mod openapi;
 mod operation;
 mod provider;
+mod refused;
 mod request;
 mod route;
 mod serve;
@@ -29,6 +30,7 @@ use axum::Router;
 
 pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
 pub use operation::{Route, Verb};
+pub use refused::{HEAD_BYTES_MAX, HEADERS_MAX, refused_head};
 pub use route::ROUTES;
 pub use state::{ApiState, Settings};
 

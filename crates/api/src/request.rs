@@ -9,13 +9,14 @@ use http::{HeaderMap, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use punctual_arm::{ApiError, ApiVersion, Dialect, Query};
 
+use crate::refused::refused_headers;
 use crate::state::ApiState;
 
 /// The largest body that is read; a job is at most 16 K.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// The longest path and query: names, a filter and a token fit many times.
-const TARGET_BYTES_MAX: usize = 8 * 1024;
+pub(crate) const TARGET_BYTES_MAX: usize = 8 * 1024;
 
 /// A caller that takes longer to send its body is gone, or wants to hold a connection.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
@@ -42,6 +43,9 @@ impl<'a> Call<'a> {
         let target = self.uri.path_and_query().map_or(0, |target| target.as_str().len());
         if target > TARGET_BYTES_MAX {
             return Some(ApiError::uri_too_long(TARGET_BYTES_MAX));
+        }
+        if let Some(error) = refused_headers(self.headers) {
+            return Some(error);
         }
         // A page of another site in the browser of somebody who may reach us must not give orders. The
         // clients of this API send no Origin; browsers always do where it matters.

@@ -145,6 +145,14 @@ impl ApiError {
         Self::new(414, "UriTooLong", format!("The path and query are longer than {bytes_max} bytes."))
     }
 
+    /// 431: the headers are larger, or more, than is read.
+    pub fn headers_too_large(bytes_max: usize, count_max: usize) -> Self {
+        let message = format!(
+            "The headers of the request are too large: at most {bytes_max} bytes and {count_max} headers are read."
+        );
+        Self::new(431, "RequestHeaderFieldsTooLarge", message)
+    }
+
     /// 408: the body did not come in time.
     pub fn request_timeout() -> Self {
         Self::new(408, "RequestTimeout", "The request body did not arrive in time.")

@@ -5,6 +5,7 @@ mod fire;
 mod inspect;
 mod keys;
 mod log;
+mod refused;
 mod stop;
 mod tls;
 mod welcome;
@@ -78,6 +79,8 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         },
     };
     let state = Arc::new(state);
+    let refusing = Arc::clone(&state);
+    let refused = move |status| punctual_api::refused_head(&refusing, status);
     let app = match config.server.role {
         Role::All | Role::Api => punctual_api::router(state),
         Role::Runner => punctual_api::health_router(state),
@@ -92,12 +95,14 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         None => {
             let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
             connection::bound(server.http_builder());
+            let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
             server.handle(handle).serve(app).await
         }
         Some(tls) => {
             let mut server =
                 axum_server::from_tcp_rustls(listener, tls.config).context("could not set up the server")?;
             connection::bound(server.http_builder());
+            let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
             server.handle(handle).serve(app).await
         }
     };

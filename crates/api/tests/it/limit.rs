@@ -56,6 +56,21 @@ async fn a_target_of_more_than_8_kib_is_not_looked_at() {
 }
 
 #[tokio::test]
+async fn headers_of_more_than_64_kib_or_more_than_100_are_not_looked_at() {
+    let world = World::new().await;
+    let large = "x".repeat(64 * 1024);
+    let message = world.send(request("GET", "Jc", (header::COOKIE, &large))).await;
+    let message = message.refused(431, "RequestHeaderFieldsTooLarge");
+    assert!(message.contains("65536 bytes and 100 headers"), "{message}");
+    let mut many = request("GET", "Jc", (header::ACCEPT, "*/*"));
+    for number in 0..100 {
+        many.headers_mut().append(header::COOKIE, number.into());
+    }
+    world.send(many).await.refused(431, "RequestHeaderFieldsTooLarge");
+    world.send(request("GET", "Jc", (header::COOKIE, &large[..60_000]))).await.is(200);
+}
+
+#[tokio::test]
 async fn the_limits_of_a_request_are_those_of_the_original() {
     let world = World::new().await;
     let check = async |more: serde_json::Value, fits: bool| {

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use punctual_api::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-/// The largest head of a request: a path and query of 8 KiB, and headers.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
-
-/// The most headers of a request.
-const HEADERS_MAX: usize = 100;
+/// The largest list of headers that HTTP/2 takes. Beyond it the library answers by itself, so the API gets the
+/// chance to refuse what is larger than it wants in its own words.
+const HTTP2_HEAD_BYTES_MAX: u32 = 256 * 1024;
 
 /// A caller that takes longer to send the head of a request is gone, or wants to hold a connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
@@ -27,6 +26,6 @@ pub(super) fn bound(builder: &mut Builder<TokioExecutor>) {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).expect("64 KiB fit"))
+        .max_header_list_size(HTTP2_HEAD_BYTES_MAX)
         .max_concurrent_streams(STREAMS_MAX);
 }

@@ -13,6 +13,7 @@ mod in_flight;
 mod long_run;
 mod preview;
 mod receiver;
+mod refused;
 mod scheduler;
 mod serve;
 mod server;
