@@ -11,7 +11,7 @@ use punctual_model::{JobState, Name, RecordStatus};
 use crate::reader::shown;
 use crate::{ApiError, Query};
 
-/// How many jobs are listed without `$top`: as many as a collection can hold.
+/// How many jobs are listed without `$top`: as many as a collection could hold in the original service.
 pub const JOBS_LIMIT: usize = 1000;
 /// How many records are listed without `$top`, as in the original service.
 pub const HISTORY_LIMIT: usize = 500;
@@ -26,6 +26,8 @@ pub struct JobsPage {
     pub state: Option<JobState>,
     /// The filter contradicts itself: the answer is empty, and nobody needs to be asked.
     pub empty: bool,
+    /// Those behind this name.
+    pub after: Option<Name>,
     /// Without the first so many.
     pub skip: usize,
     /// At most so many.
@@ -72,13 +74,20 @@ impl JobsPage {
             }
         }
         let (mut allowed, empty) = states.finish();
+        let after = query.get("$skiptoken").map(read_jobs_token).transpose()?;
         Ok(Self {
             state: allowed.pop(),
             empty,
+            after,
             skip,
             limit: top.unwrap_or(JOBS_LIMIT),
             topped: top.is_some(),
         })
+    }
+
+    /// The `$skiptoken` of the page behind a job.
+    pub fn token(name: &Name) -> String {
+        URL_SAFE_NO_PAD.encode(format!("j1\n{name}"))
     }
 }
 
@@ -152,6 +161,13 @@ fn read_history_token(token: &str) -> Result<(Timestamp, i64), ApiError> {
         Some((started_at, parts.next()?.parse().ok()?))
     });
     place.flatten().ok_or_else(unknown_token)
+}
+
+fn read_jobs_token(token: &str) -> Result<Name, ApiError> {
+    match read_token(token)?.split_once('\n') {
+        Some(("j1", name)) => Ok(name.into()),
+        _ => Err(unknown_token()),
+    }
 }
 
 fn read_collections_token(token: &str) -> Result<(Name, Name), ApiError> {
@@ -279,7 +295,7 @@ mod tests {
 
     #[test]
     fn job_pages_are_read() {
-        let all = JobsPage { state: None, empty: false, skip: 0, limit: 1000, topped: false };
+        let all = JobsPage { state: None, empty: false, after: None, skip: 0, limit: 1000, topped: false };
         let check = |raw: &str, expected: Option<JobsPage>| {
             assert_eq!(JobsPage::read(&Query::decode(raw)).ok(), expected, "{raw}");
         };
@@ -342,6 +358,10 @@ mod tests {
         let page = CollectionsPage::read(&Query::decode(&format!("$SKIPTOKEN={token}"))).unwrap();
         assert_eq!(page.after, Some(("Rg".into(), "Jc".into())));
         assert!(HistoryPage::read(&Query::decode(&format!("$skiptoken={token}"))).is_err());
+        assert!(JobsPage::read(&Query::decode(&format!("$skiptoken={token}"))).is_err());
+        let token = JobsPage::token(&"a\nb".into());
+        let page = JobsPage::read(&Query::decode(&format!("$skiptoken={token}"))).unwrap();
+        assert_eq!((page.after, page.skip), (Some("a\nb".into()), 0));
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl Caller<'_> {
             if existing.state == state {
                 return Ok(());
             }
-            let ask = JobsAsk { state: None, skip: 0, limit: JOBS_MAX };
+            let ask = JobsAsk { state: None, after: None, skip: 0, limit: JOBS_MAX };
             let jobs = self.store.jobs(key, &ask).await?.items;
             let (switched, skips) = decide::switch(&jobs, on, self.now);
             let write = CollectionWrite {

@@ -230,7 +230,7 @@ impl Resources for Watched {
         self.read(self.shared.store().job_in_collection(key)).await
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble> {
         self.read(self.shared.store().jobs(collection, ask)).await
     }
 

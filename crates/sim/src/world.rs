@@ -355,7 +355,7 @@ impl World {
     }
 
     fn jobs(&self) -> Vec<Job> {
-        let ask = JobsAsk { state: None, skip: 0, limit: MANY };
+        let ask = JobsAsk { state: None, after: None, skip: 0, limit: MANY };
         let store = self.shared.store();
         let of = |index| {
             block_on(store.jobs(&shelf_key(index), &ask)).expect("the store itself has no faults").items
@@ -365,7 +365,7 @@ impl World {
 
     fn judge(&self, with_history: bool) {
         let store = self.shared.store();
-        let ask = JobsAsk { state: None, skip: 0, limit: MANY };
+        let ask = JobsAsk { state: None, after: None, skip: 0, limit: MANY };
         for index in 0..COLLECTIONS {
             let key = shelf_key(index);
             let collection = block_on(store.collection(&key)).expect("the store itself has no faults");

@@ -38,6 +38,7 @@ WHERE c.subscription_folded = ?1
     AND c.group_folded = ?2
     AND c.name_folded = ?3
     AND (?4 IS NULL OR a.state = ?4)
+    AND j.name_folded > ?5
 ORDER BY j.name_folded
-LIMIT ?5
-OFFSET ?6
+LIMIT ?6
+OFFSET ?7

@@ -43,7 +43,7 @@ fn hot_queries_use_their_indexes() {
     check(query::entry, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
     check(query::find_job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
-    check(query::jobs, "SEARCH j USING INDEX jobs_by_name (collection=?)");
+    check(query::jobs, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded>?)");
     check(query::job_standing, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");
     check(query::job_by_id, "SEARCH j USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::collection_count, "COVERING INDEX collections_by_plan (subscription_folded=? AND sku=?)");

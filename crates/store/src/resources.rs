@@ -54,7 +54,7 @@ pub trait Resources: Send + Sync {
 
     /// Jobs of a collection by name, ascending, a page of at most `limit`; the next one skips so many.
     /// Empty where there is no collection.
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble>;
 
     /// Writes a job, its agenda entry and the history that its edit makes. A new job (revision 0)
     /// gets its id here. Returns the job with id and new revision. Refused if the revision of the job
@@ -120,6 +120,8 @@ pub struct CollectionsAsk {
 pub struct JobsAsk {
     /// In this state only.
     pub state: Option<JobState>,
+    /// Those behind this name only.
+    pub after: Option<Name>,
     /// Without the first so many.
     pub skip: usize,
     /// At most so many.

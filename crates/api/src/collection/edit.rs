@@ -95,7 +95,7 @@ fn concerns_jobs(from: Option<&Collection>, to: &Collection) -> bool {
 
 /// All jobs of a collection: as many as it may have. A change that concerns all can't leave one out.
 async fn all_jobs(state: &ApiState, key: &CollectionKey) -> Result<Vec<Job>, ApiError> {
-    let ask = JobsAsk { state: None, skip: 0, limit: usize::MAX };
+    let ask = JobsAsk { state: None, after: None, skip: 0, limit: usize::MAX };
     let jobs = state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))?;
     match jobs.unreadable.into_iter().next() {
         None => Ok(jobs.items),

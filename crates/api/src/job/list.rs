@@ -18,10 +18,10 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>, key: &CollectionKey)
     if page.empty {
         return Answer::ok(&page::answer(Vec::new(), None));
     }
-    let ask = JobsAsk { state: page.state, skip: page.skip, limit: page.limit };
+    let ask = JobsAsk { state: page.state, after: page.after, skip: page.skip, limit: page.limit };
     let jobs = state.store.jobs(key, &ask).await.map_err(|error| trouble(&error))?;
     let next = jobs.next.filter(|_| !page.topped);
-    let next = next.map(|skip| call.next_link(state, "$skip", &skip.to_string()));
+    let next = next.map(|last| call.next_link(state, "$skiptoken", &JobsPage::token(&last)));
     let in_flight = in_flight(state, &jobs.items).await?;
     let dialect = call.dialect(true);
     let shown = jobs.items.iter().map(|job| render(job, &collection, &in_flight, version, dialect));

@@ -145,7 +145,7 @@ pass_on! { Resources:
     delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
     find_job(key: &JobKey) -> Result<FoundJob, Trouble>;
     job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
-    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble>;
+    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble>;
     put_job(write: JobWrite) -> Result<Job, WriteError>;
     delete_job(key: &JobKey) -> Result<bool, Trouble>;
     group(key: &GroupKey) -> Result<Option<Group>, Trouble>;

@@ -54,7 +54,7 @@ impl Desk {
     /// All jobs of a collection by name: as many as it may have.
     fn jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Mishap> {
         let [subscription, group, name] = row::collection_params(key);
-        let all = params![subscription, group, name, None::<u8>, i64::MAX, 0];
+        let all = params![subscription, group, name, None::<u8>, "", i64::MAX, 0];
         let mut last = row::Last::default();
         row::many(&self.conn, query::jobs, all, |row| Ok(row::job(row, &self.vault, &mut last)?.job))
     }

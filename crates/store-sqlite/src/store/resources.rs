@@ -72,17 +72,20 @@ impl Resources for SqliteStore {
         read.await
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble> {
         let (key, ask, vault) = (collection.clone(), ask.clone(), self.vault.clone());
         let read = self.readers.call_long("list jobs", move |conn| {
             let [subscription, group, name] = row::collection_params(&key);
             let state = ask.state.map(Number::number);
-            let params = params![subscription, group, name, state, one_more(ask.limit), bound(ask.skip)];
-            let (mut last, mut next) = (Last::default(), ask.skip);
+            // No name is empty, so all are behind that.
+            let after = ask.after.as_ref().map_or("", Name::folded);
+            let (limit, skip) = (one_more(ask.limit), bound(ask.skip));
+            let params = params![subscription, group, name, state, after, limit, skip];
+            let mut last = Last::default();
             row::page(conn, query::jobs, params, ask.limit, |row| {
-                next += 1;
                 let subject = Subject::Job(JobId(row::number_of(row)));
-                (Some(next), subject, row::job(row, &vault, &mut last).map(|row| row.job))
+                let name = row.get::<_, String>(1).ok().map(Name::from);
+                (name, subject, row::job(row, &vault, &mut last).map(|row| row.job))
             })
         });
         read.await

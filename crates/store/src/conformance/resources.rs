@@ -180,7 +180,7 @@ fn every_kind_of_action() -> Action {
 
 pub async fn what_is_missing_is_none(store: Arc<dyn Store>) {
     let nowhere = CollectionKey::new("s", "g", "c");
-    let ask = JobsAsk { state: None, skip: 0, limit: MANY };
+    let ask = JobsAsk { state: None, after: None, skip: 0, limit: MANY };
     assert_eq!(store.collection(&nowhere).await.unwrap(), None);
     assert_eq!(store.find_job(&nowhere.job("j")).await.unwrap(), FoundJob::NoCollection);
     assert_eq!(store.job_in_collection(&nowhere.job("j")).await.unwrap(), None);
@@ -273,23 +273,26 @@ pub async fn jobs_are_listed_by_name_and_state(store: Arc<dyn Store>) {
         }
         world.put_job(job, &collection).await.unwrap();
     }
-    let list = async |state, skip, limit| {
-        let jobs = world.store.jobs(&collection.key, &JobsAsk { state, skip, limit }).await.unwrap();
+    let list = async |state, after: Option<&str>, skip, limit| {
+        let ask = JobsAsk { state, after: after.map(Name::from), skip, limit };
+        let jobs = world.store.jobs(&collection.key, &ask).await.unwrap();
         let names: String = jobs.items.iter().map(|job| job.key.name.as_str()).collect();
         (names, jobs.next)
     };
-    let check = |listed: (String, Option<usize>), names: &str, next| {
-        assert_eq!((listed.0.as_str(), listed.1), (names, next));
+    let check = |listed: (String, Option<Name>), names: &str, next: Option<&str>| {
+        assert_eq!((listed.0.as_str(), listed.1), (names, next.map(Name::from)));
     };
-    check(list(None, 0, MANY).await, "abCDe", None);
-    check(list(None, 0, usize::MAX).await, "abCDe", None);
-    check(list(None, 1, 2).await, "bC", Some(3));
-    check(list(None, 3, 2).await, "De", None);
-    check(list(None, 4, 2).await, "e", None);
-    check(list(None, 5, 2).await, "", None);
-    check(list(Some(JobState::Disabled), 0, MANY).await, "aD", None);
-    check(list(Some(JobState::Enabled), 1, 1).await, "C", Some(2));
-    check(list(Some(JobState::Completed), 0, MANY).await, "", None);
+    check(list(None, None, 0, MANY).await, "abCDe", None);
+    check(list(None, None, 0, usize::MAX).await, "abCDe", None);
+    check(list(None, None, 1, 2).await, "bC", Some("C"));
+    check(list(None, Some("C"), 0, 2).await, "De", None);
+    check(list(None, Some("c"), 1, 2).await, "e", None);
+    check(list(None, None, 5, 2).await, "", None);
+    check(list(None, Some("e"), 0, 2).await, "", None);
+    check(list(Some(JobState::Disabled), None, 0, MANY).await, "aD", None);
+    check(list(Some(JobState::Enabled), None, 1, 1).await, "C", Some("C"));
+    check(list(Some(JobState::Enabled), Some("C"), 0, 1).await, "e", None);
+    check(list(Some(JobState::Completed), None, 0, MANY).await, "", None);
     assert_eq!(world.job_count(&collection.key).await, 5);
 }
 

@@ -160,7 +160,12 @@ impl World {
 
     /// How many jobs a collection has.
     pub async fn job_count(&self, key: &CollectionKey) -> usize {
-        self.store.jobs(key, &JobsAsk { state: None, skip: 0, limit: MANY }).await.unwrap().items.len()
+        self.store
+            .jobs(key, &JobsAsk { state: None, after: None, skip: 0, limit: MANY })
+            .await
+            .unwrap()
+            .items
+            .len()
     }
 
     /// Claims what is due.

@@ -66,11 +66,14 @@ impl Resources for MemoryStore {
         Ok(collection.map(|collection| (collection.clone(), state.jobs.get(key).cloned())))
     }
 
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, usize>, Trouble> {
+    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble> {
         let state = self.state();
-        let wanted = |job: &&Job| ask.state.is_none_or(|wanted| job.state == wanted);
-        let found = state.jobs_of(collection).filter(wanted).cloned().enumerate().skip(ask.skip);
-        Ok(page(found.map(|(index, job)| (index + 1, job)), ask.limit))
+        let wanted = |job: &&Job| {
+            ask.state.is_none_or(|wanted| job.state == wanted)
+                && ask.after.as_ref().is_none_or(|after| job.key.name > *after)
+        };
+        let found = state.jobs_of(collection).filter(wanted).skip(ask.skip).cloned();
+        Ok(page(found.map(|job| (job.key.name.clone(), job)), ask.limit))
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
