@@ -6,6 +6,7 @@
 
 mod filter;
 mod layer;
+mod plans;
 mod read;
 
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 
 pub(crate) use self::filter::LogFilter;
 pub(crate) use self::layer::{Override, environment, load};
+pub(crate) use self::plans::Plans;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
     pub(crate) api: Api,
+    pub(crate) plans: Plans,
     pub(crate) runner: RunnerConfig,
     pub(crate) inspector: InspectorConfig,
     pub(crate) actions: ActionsConfig,

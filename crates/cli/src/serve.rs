@@ -19,7 +19,7 @@ use anyhow::Context;
 use axum_server::Handle;
 use punctual_api::ApiState;
 use punctual_arm::Locations;
-use punctual_model::{Clock, Limits, Mint};
+use punctual_model::{Clock, Mint};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
@@ -75,7 +75,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
             secure: tls.is_some(),
-            limits: Limits::default(),
+            limits: config.plans.limits(),
         },
     };
     let state = Arc::new(state);

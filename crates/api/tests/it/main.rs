@@ -11,6 +11,7 @@ mod doctor;
 mod history;
 mod job;
 mod limit;
+mod limits;
 mod list;
 mod manager;
 mod occurrences;

@@ -53,6 +53,11 @@ pub(crate) struct Answer {
 impl World {
     /// An empty server, on 15 November 2026 at noon.
     pub(crate) fn empty() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// The same with other limits of the plans.
+    pub(crate) fn with_limits(limits: Limits) -> Self {
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
@@ -61,7 +66,7 @@ impl World {
             clock: clock.clone(),
             mint: Arc::new(CountingMint(AtomicU64::new(0))),
             inspection: inspector.clone(),
-            settings: Settings::default(),
+            settings: Settings { limits, ..Settings::default() },
         };
         Self { router: punctual_api::router(Arc::new(state)), store, clock, inspector }
     }

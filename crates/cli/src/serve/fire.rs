@@ -56,6 +56,7 @@ pub(super) fn start(
         grace: Duration::from_secs(config.server.stop_grace_seconds),
         retention: SignedDuration::from_hours(config.history.retention_days.max(1).saturating_mul(24)),
         records_per_job_max: config.history.records_per_job_max,
+        limits: config.plans.limits(),
         ..Settings::default()
     };
     let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));

@@ -11,6 +11,7 @@ mod firing;
 mod fuzz;
 mod in_flight;
 mod long_run;
+mod plans;
 mod preview;
 mod receiver;
 mod refused;

@@ -60,6 +60,18 @@ async fn retries_and_error_actions_carry_their_tags() {
 }
 
 #[tokio::test]
+async fn retries_without_a_policy_keep_to_the_limits_that_were_set() {
+    let mut world = World::new().await;
+    world.settings.limits.standard.retry_interval_min = SignedDuration::from_mins(5);
+    let mut steps = world.runner().steps();
+    let mut spec = once("fail", 0);
+    spec.action.retry = None;
+    world.put("fail", spec).await;
+    assert_eq!(steps.tick().await.settled_count, 1);
+    assert_eq!(world.job("fail").await.progress.entry.unwrap().due_at, at(300));
+}
+
+#[tokio::test]
 async fn an_error_action_that_was_removed_while_it_was_pending_is_recorded_and_not_fired() {
     let world = World::new().await;
     let mut job = world.put("fail", minutely("fail", 0)).await;

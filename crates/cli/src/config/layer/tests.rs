@@ -1,5 +1,9 @@
 //! Where settings come from, and what is said about those that are wrong.
 
+use jiff::SignedDuration;
+use punctual_model::{Limits, MaxRecurrence, PlanLimits};
+use punctual_recurrence::Frequency;
+
 use super::*;
 use crate::config::{Role, TlsMode};
 
@@ -131,6 +135,52 @@ fn every_problem_of_every_layer_is_told_at_once() {
     for (line, beginning) in lines[1..].iter().zip(beginnings) {
         assert!(line.starts_with(beginning), "{line}");
     }
+}
+
+#[test]
+fn the_default_limits_are_those_of_the_original_service() {
+    assert_eq!(from_environment(&[]).unwrap().plans.limits(), Limits::default());
+}
+
+#[test]
+fn limits_of_plans_are_settings_and_wrong_ones_are_told_with_their_key() {
+    let file = "[plans]\nstart_ahead_months = 36\n[plans.free]\njobs = 10000\nrecurrence = \"minute/5\"\n\
+                collections = 3\nretry_interval_seconds = 1\nauthentication = true\n";
+    let limits = from_file(file).unwrap().plans.limits();
+    let expected = PlanLimits {
+        job_count_max: 10_000,
+        recurrence_max: MaxRecurrence { frequency: Frequency::Minute, interval: 5 },
+        collection_count_max: 3,
+        retry_interval_min: SignedDuration::from_secs(1),
+        authentication: true,
+    };
+    assert_eq!((limits.free, limits.start_ahead_months_max), (expected, 36));
+    assert_eq!(limits.standard, Limits::default().standard);
+    let config = from_environment(&[("PUNCTUAL_PLANS__STANDARD__JOBS", "200")]).unwrap();
+    assert_eq!(config.plans.limits().standard.job_count_max, 200);
+    let check = |text: &str, expected: &str| {
+        assert_eq!(from_file(text).unwrap_err(), format!("{expected} (in FILE)"), "{text}");
+    };
+    check("[plans.standard]\njobs = 10001", "plans.standard.jobs: must be from 1 to 10000, not 10001");
+    check("[plans.standard]\njobs = 0", "plans.standard.jobs: must be from 1 to 10000, not 0");
+    check("[plans.free]\ncollections = -1", "plans.free.collections: must be from 1 to 200000, not -1");
+    check(
+        "[plans.free]\nrecurrence = \"hourly\"",
+        "plans.free.recurrence: 'hourly' is not a unit and an interval, such as minute/1 or day/2",
+    );
+    check(
+        "[plans.free]\nrecurrence = \"day/549\"",
+        "plans.free.recurrence: the interval of 'day/549' must be from 1 to 548",
+    );
+    check(
+        "[plans.free]\nretry_interval_seconds = 0",
+        "plans.free.retry_interval_seconds: must be from 1 to 47347200, not 0",
+    );
+    check("[plans]\nstart_ahead_months = 1201", "plans.start_ahead_months: must be from 1 to 1200, not 1201");
+    check(
+        "[plans.gold]\njobs = 5",
+        "plans.gold: there is no such setting; config.default.toml lists them all",
+    );
 }
 
 #[test]
