@@ -1,16 +1,18 @@
 //! One request: what it asks for, and its answer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
 use http::{Request, Response, header};
-use punctual_arm::ApiError;
+use punctual_arm::{ApiError, split_path};
+use punctual_model::Scope;
 
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
 use crate::request::{Call, Unread};
-use crate::route::{self, Endpoint};
+use crate::route::{self, Endpoint, ROUTES};
 use crate::state::ApiState;
 
 /// Answers a request. Whatever goes wrong is an answer, too.
@@ -34,12 +36,27 @@ async fn answer(
 ) -> Result<Answer, ApiError> {
     match Operation::find(method, path) {
         Ok(operation) => route::answer(&operation, state, call, body).await,
-        Err(NoOperation::Path) => Err(ApiError::no_operation(path)),
+        Err(NoOperation::Path) => Err(no_operation(path)),
         Err(NoOperation::Method { allowed }) => {
             let refusal = Answer::error(&ApiError::method_not_allowed(method));
             Ok(refusal.with_header(header::ALLOW, &allowed))
         }
     }
+}
+
+/// What to say of a path that no operation has: which part of it is wrong, and what could stand there.
+fn no_operation(path: &str) -> ApiError {
+    let Some((scope, tail)) = split_path(path) else { return ApiError::no_operation(path) };
+    let what = match &scope {
+        Scope::Everything => "this server".to_owned(),
+        Scope::Subscription(name) => format!("the subscription '{name}'"),
+        Scope::Group(key) => format!("the resource group '{}'", key.name),
+        Scope::Collection(key) => format!("the job collection '{}'", key.name),
+        Scope::Job(key) => format!("the job '{}'", key.name),
+    };
+    let here = ROUTES.iter().filter(|route| route.level == scope.level() && !route.tail.is_empty());
+    let known: BTreeSet<&str> = here.map(|route| route.tail).collect();
+    ApiError::no_operation_on(&what, tail, &known.into_iter().collect::<Vec<_>>())
 }
 
 /// Answers a request to a process that serves nothing but health.

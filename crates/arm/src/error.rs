@@ -7,6 +7,7 @@ use punctual_recurrence::Problem;
 use serde_json::{Value, json};
 
 use crate::reader::shown;
+use crate::suggestion::nearest;
 use crate::{ApiVersion, Locations};
 
 /// How long a caller that asks too much shall wait: the window of the limit.
@@ -138,6 +139,18 @@ impl ApiError {
     /// 404: no operation has this path.
     pub fn no_operation(path: &str) -> Self {
         Self::new(404, "NotFound", format!("There is no operation at '{}'.", shown(path)))
+    }
+
+    /// 404: no operation has this path: `tail` is what is wrong behind what exists, such as `the job 'x'`, where
+    /// there are some others.
+    pub fn no_operation_on(what: &str, tail: &str, known: &[&str]) -> Self {
+        let asked = if tail.is_empty() { String::new() } else { format!(" '{}'", shown(tail)) };
+        let others = match (nearest(tail, known.iter().copied()), known) {
+            (Some(meant), _) => format!(" Did you mean '{meant}'?"),
+            (None, []) => String::new(),
+            (None, known) => format!(" There are: {}.", known.join(", ")),
+        };
+        Self::new(404, "NotFound", format!("There is no operation{asked} on {}.{others}", shown(what)))
     }
 
     /// 414: the path and query are longer than is read.

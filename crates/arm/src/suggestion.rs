@@ -1,7 +1,7 @@
 //! What somebody may have meant: the nearest of some names.
 
 /// A longer name is no typing mistake, and not worth the comparison.
-const NAME_CHARS_MAX: usize = 40;
+const NAME_CHARS_MAX: usize = 60;
 
 /// The known name that differs least from a given one, if it is near enough: a third of its letters may be
 /// wrong, missing, too many or swapped. The first of several that are equally near.
@@ -75,6 +75,6 @@ mod tests {
         check("body", None);
         check("x", None);
         check("", None);
-        check(&"recurrence".repeat(5), None);
+        check(&"recurrence".repeat(7), None);
     }
 }

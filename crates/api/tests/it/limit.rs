@@ -120,6 +120,34 @@ async fn a_method_that_a_path_does_not_have_is_told_which_it_has() {
 }
 
 #[tokio::test]
+async fn the_part_of_a_path_that_is_wrong_is_named() {
+    let world = World::empty();
+    let check = async |method: &str, path: &str, expected: &str| {
+        let message = world.call(method, path, Body::empty()).await.refused(404, "NotFound");
+        assert_eq!(message, expected, "{path}");
+    };
+    let job = "There are: history, occurrences, run.";
+    check("POST", "Jc/jobs/x/start", &format!("There is no operation 'start' on the job 'x'. {job}")).await;
+    check("GET", "Jc/jobs/x/run/1", &format!("There is no operation 'run/1' on the job 'x'. {job}")).await;
+    check(
+        "GET",
+        "Jc/jobs/x/histroy",
+        "There is no operation 'histroy' on the job 'x'. Did you mean 'history'?",
+    )
+    .await;
+    let collection =
+        "There is no operation 'tasks/x' on the job collection 'Jc'. There are: disable, enable, jobs.";
+    check("GET", "Jc/tasks/x", collection).await;
+    let misspelt = "/subscriptions/s/resourceGroups/Rg/providers/Microsoft.Schedular/jobCollections";
+    let meant = "'providers/Microsoft.Scheduler/jobCollections'";
+    let group =
+        "There is no operation 'providers/Microsoft.Schedular/jobCollections' on the resource group 'Rg'.";
+    check("GET", misspelt, &format!("{group} Did you mean {meant}?")).await;
+    let server = "There is no operation 'helthz' on this server. Did you mean 'healthz'?";
+    check("GET", "/helthz", server).await;
+}
+
+#[tokio::test]
 async fn a_path_that_nobody_has_is_not_found() {
     let world = World::empty();
     for path in ["/nope", "/subscriptions", "Jc/tasks", "Jc/jobs/one/stop", "Jc/jobs/one/run/1", "Jc//jobs"] {
