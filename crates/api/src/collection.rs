@@ -1,7 +1,6 @@
 //! The operations of job collections.
 
 mod delete;
-mod edit;
 mod get;
 mod list;
 mod patch;

@@ -43,13 +43,12 @@ pub(crate) async fn put(
     call.any_version()?;
     id::check_group(key)?;
     let body = body.read().await?;
-    let existing = state.store.group(key).await.map_err(|error| trouble(&error))?;
-    let existing_location = existing.as_ref().map(|group| group.location.as_str());
-    let (location, tags) = provider::read_group(&body, existing_location, &state.settings.locations)?;
-    let created_at = existing.as_ref().map_or_else(|| state.now(), |group| group.created_at);
-    let key = existing.map_or_else(|| key.clone(), |group| group.key);
-    let group = Group { key, location, tags, created_at };
-    let new = state.store.put_group(&group).await.map_err(|error| trouble(&error))?;
+    let editor = state.editor();
+    let written = editor.put_group(key, |existing| {
+        let location = existing.map(|group| group.location.as_str());
+        provider::read_group(&body, location, &state.settings.locations)
+    });
+    let (group, new) = written.await.map_err(|error| state.refused(error))?;
     if new { Answer::created(&render(&group)) } else { Answer::ok(&render(&group)) }
 }
 
@@ -57,10 +56,7 @@ pub(crate) async fn put(
 /// expect an operation to poll, so they get one that is done.
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
     call.any_version()?;
-    let deleted = state.store.delete_group(key).await.map_err(|error| trouble(&error))?;
-    if !deleted {
-        return Err(ApiError::group_not_found(&key.name));
-    }
+    state.editor().delete_group(key).await.map_err(|error| state.refused(error))?;
     let operation = guid(state.mint.random());
     let path = format!("/subscriptions/{}/operationresults/{operation}", key.subscription);
     let link = call.link(state, &path, "api-version", call.query.get("api-version").unwrap_or_default());

@@ -10,6 +10,7 @@
 mod answer;
 mod collection;
 mod doctor;
+mod edit;
 mod group;
 mod health;
 mod job;
@@ -22,7 +23,6 @@ mod route;
 mod serve;
 mod state;
 mod unreadable;
-mod write;
 
 use std::sync::Arc;
 

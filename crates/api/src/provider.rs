@@ -27,8 +27,7 @@ pub(crate) async fn register(
     register: bool,
 ) -> Result<Answer, ApiError> {
     call.any_version()?;
-    let written = state.store.set_unregistered(subscription, !register).await;
-    written.map_err(|error| trouble(&error))?;
+    state.editor().register(subscription, register).await.map_err(|error| state.refused(error))?;
     Answer::ok(&rendered(state, subscription).await?)
 }
 

@@ -3,9 +3,8 @@
 //! Where a plan's limit is in the way, the message also names the setting that raises it, for whoever runs the
 //! server, and the smallest plan that would do, for everybody else.
 
-use jiff::Timestamp;
-use punctual_model::decide::{self, Forbidden, Obstacle, Pace};
-use punctual_model::{Collection, Job, JobSpec, Limits, MaxRecurrence, PlanLimits, Sku};
+use punctual_model::decide::{Forbidden, Obstacle, Pace};
+use punctual_model::{Collection, Limits, MaxRecurrence, PlanLimits, Sku};
 
 use crate::collection::sku_name;
 use crate::{ApiError, ApiVersion, time};
@@ -54,33 +53,18 @@ impl Setting {
     }
 }
 
-/// Judges a job against its collection: how fast it recurs, and whether it may authenticate itself.
-pub fn check_job(
-    spec: &JobSpec,
-    collection: &Collection,
-    limits: &Limits,
-    now: Timestamp,
-) -> Result<(), ApiError> {
-    let forbidden = decide::forbidden(spec, collection, limits, now);
+/// 409: what a collection forbids about a job.
+pub fn forbidden(forbidden: &[Forbidden], collection: &Collection, limits: &Limits) -> ApiError {
     let sentences: Vec<_> = forbidden.iter().map(|one| sentence(one, collection, limits)).collect();
-    if sentences.is_empty() { Ok(()) } else { Err(ApiError::conflict(sentences.join(" "))) }
+    ApiError::conflict(sentences.join(" "))
 }
 
-/// Judges a change of plan, with all jobs of the collection.
-pub fn check_plan_change(
-    from: &Collection,
-    to: &Collection,
-    limits: &Limits,
-    jobs: &[Job],
-) -> Result<(), ApiError> {
-    let obstacles = decide::obstacles(from, to, limits, jobs);
+/// 409: what stands in the way of a change of plan to this collection.
+pub fn obstructed(obstacles: &[Obstacle], to: &Collection, limits: &Limits) -> ApiError {
     let reasons: Vec<_> = obstacles.iter().map(|one| reason(one, to.sku, limits)).collect();
-    if reasons.is_empty() {
-        return Ok(());
-    }
     let (collection, plan) = (&to.key.name, plan_name(to.sku));
     let message = format!("The job collection '{collection}' can't change to the {plan} plan: ");
-    Err(ApiError::conflict(message + &reasons.join("; ") + "."))
+    ApiError::conflict(message + &reasons.join("; ") + ".")
 }
 
 /// 409: the collection has as many jobs as it may.
@@ -136,7 +120,7 @@ fn sentence(forbidden: &Forbidden, collection: &Collection, limits: &Limits) -> 
 }
 
 /// A reason and the setting behind it; the larger plan is the one that the collection has.
-fn reason(obstacle: &Obstacle<'_>, sku: Sku, limits: &Limits) -> String {
+fn reason(obstacle: &Obstacle, sku: Sku, limits: &Limits) -> String {
     let plan = plan_name(sku);
     let (reason, setting) = match obstacle {
         Obstacle::JobCount { count, max } => {
@@ -144,10 +128,10 @@ fn reason(obstacle: &Obstacle<'_>, sku: Sku, limits: &Limits) -> String {
         }
         Obstacle::Recurrence(job) => {
             let limit = shown(limits.of(sku).recurrence_max);
-            (format!("the job '{}' recurs faster than {limit}", job.key.name), Setting::Recurrence)
+            (format!("the job '{}' recurs faster than {limit}", job), Setting::Recurrence)
         }
         Obstacle::Authentication(job) => {
-            (format!("the job '{}' uses HTTP outbound authentication", job.key.name), Setting::Authentication)
+            (format!("the job '{}' uses HTTP outbound authentication", job), Setting::Authentication)
         }
     };
     format!("{reason} (setting {})", setting.of(sku))
@@ -184,6 +168,7 @@ fn shown_pace(pace: Pace) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use punctual_model::{CollectionKey, CollectionState, Quota};
 
     use super::*;

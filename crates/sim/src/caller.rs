@@ -1,18 +1,13 @@
-//! A caller of the API: reads, decides, writes, and again if somebody else wrote in between, as the
-//! routes of the API do, without HTTP.
+//! A caller of the API: what its routes do through the edit layer, without HTTP.
 
-use jiff::Timestamp;
-use punctual_model::decide::{self, Placement};
-use punctual_model::{Collection, CollectionKey, CollectionState, Job, JobKey, JobSpec, Limits, Quota, Skip};
-use punctual_store::{CollectionWrite, JobWrite, JobsAsk, Refusal, Store, Trouble, WriteError};
+use std::sync::Arc;
+
+use punctual_edit::{EditError, Editor};
+use punctual_model::{Clock, Collection, CollectionKey, CollectionState, JobKey, JobSpec, Limits, Quota};
+use punctual_recurrence::Frequency;
+use punctual_store::Resources;
 
 use crate::ledger::{Book, Intent};
-
-/// More than any history writes at once.
-const TRIES_MAX: u32 = 100;
-
-/// More than any collection of a world has.
-const JOBS_MAX: usize = 100;
 
 /// Why a call was not carried out.
 #[derive(Debug)]
@@ -31,33 +26,51 @@ pub(crate) enum Denied {
     Trouble,
 }
 
-impl From<Trouble> for Denied {
-    fn from(_: Trouble) -> Self {
-        Self::Trouble
+/// What is rejected by who makes the change: nothing.
+type Never = std::convert::Infallible;
+
+impl From<EditError<Never>> for Denied {
+    fn from(error: EditError<Never>) -> Self {
+        match error {
+            EditError::NoGroup(_) | EditError::NoCollection(_) | EditError::NoJob(_) => Self::Missing,
+            EditError::Final(..) => Self::Final,
+            EditError::TooManyJobs(..) | EditError::TooManyCollections(..) => Self::Full,
+            EditError::CollectionDisabled(_) => Self::Off,
+            EditError::TooManyRuns => Self::Crowded,
+            EditError::Trouble(_) => Self::Trouble,
+            EditError::Rejected(never) => match never {},
+            EditError::Forbidden(_, found) => panic!("the limits of a world forbid nothing: {found:?}"),
+            EditError::Obstructed(_, found) => panic!("no plan is changed: {found:?}"),
+            EditError::Contention => panic!("nobody else writes, so a write can't stay stale"),
+        }
     }
 }
 
 /// Calls the API of one store.
 pub(crate) struct Caller<'a> {
-    pub(crate) store: &'a dyn Store,
+    pub(crate) store: &'a dyn Resources,
     pub(crate) book: &'a Book,
-    pub(crate) now: Timestamp,
+    pub(crate) clock: Arc<dyn Clock>,
+    limits: Limits,
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
+    pub(crate) fn new(store: &'a dyn Resources, book: &'a Book, clock: Arc<dyn Clock>) -> Self {
+        let mut limits = Limits::default();
+        // The plans of a world differ in how many jobs a collection may have.
+        limits.free.recurrence_max.frequency = Frequency::Minute;
+        limits.free.authentication = true;
+        Self { store, book, clock, limits }
+    }
+
     pub(crate) async fn put(&self, key: &JobKey, spec: &JobSpec) -> Result<(), Denied> {
-        self.until_written(async || {
-            let (collection, existing) =
-                self.store.job_in_collection(key).await?.ok_or(Missed::Denied(Denied::Missing))?;
-            if existing.as_ref().is_some_and(|job| job.state.is_final()) {
-                return Err(Missed::Denied(Denied::Final));
-            }
-            let placement = self.placement(&collection);
-            let job = decide::place(spec.clone(), key, existing.as_ref(), placement);
-            let skips = existing.map_or_else(Vec::new, |from| decide::passed_over(&from, &job, self.now));
-            self.write(job, skips, &collection, Intent::Put { spec: spec.clone(), at: self.now }).await
-        })
-        .await
+        let editor = self.editor();
+        let put = editor.put_job(key, |_, _, at| {
+            self.book.open().intend(Intent::Put { spec: spec.clone(), at });
+            std::future::ready(Ok(spec.clone()))
+        });
+        put.await?;
+        Ok(())
     }
 
     pub(crate) async fn patch(
@@ -65,157 +78,58 @@ impl Caller<'_> {
         key: &JobKey,
         merge: impl Fn(&JobSpec) -> JobSpec,
     ) -> Result<(), Denied> {
-        self.until_written(async || {
-            let (collection, job) = self.find(key).await?;
-            if job.state.is_final() {
-                return Err(Missed::Denied(Denied::Final));
-            }
+        let editor = self.editor();
+        let patch = editor.patch_job(key, |_, job, at| {
             let spec = merge(&job.spec);
-            let placement = self.placement(&collection);
-            let edited = decide::edit(spec.clone(), &job, placement);
-            let skips = decide::passed_over(&job, &edited, self.now);
-            self.write(edited, skips, &collection, Intent::Patch { spec, at: self.now }).await
-        })
-        .await
+            self.book.open().intend(Intent::Patch { spec: spec.clone(), at });
+            std::future::ready(Ok(spec))
+        });
+        patch.await?;
+        Ok(())
     }
 
     pub(crate) async fn run(&self, key: &JobKey) -> Result<(), Denied> {
-        self.until_written(async || {
-            let (collection, job) = self.find(key).await?;
-            if !collection.enabled() {
-                return Err(Missed::Denied(Denied::Off));
-            }
-            let job = decide::run(&job, self.now).ok_or(Missed::Denied(Denied::Crowded))?;
-            self.write(job, Vec::new(), &collection, Intent::Run).await
-        })
-        .await
+        self.book.open().intend(Intent::Run);
+        self.editor().run_job(key).await?;
+        Ok(())
     }
 
     pub(crate) async fn delete(&self, key: &JobKey) -> Result<(), Denied> {
-        if self.store.delete_job(key).await? { Ok(()) } else { Err(Denied::Missing) }
+        self.editor().delete_job(key).await?;
+        Ok(())
     }
 
     pub(crate) async fn switch(&self, key: &CollectionKey, on: bool) -> Result<(), Denied> {
+        self.intend_collection();
         let state = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-        self.until_written(async || {
-            let existing = self.collection(key).await?;
-            if existing.state == state {
-                return Ok(());
-            }
-            let ask = JobsAsk { state: None, after: None, skip: 0, limit: JOBS_MAX };
-            let jobs = self.store.jobs(key, &ask).await?.items;
-            let (switched, skips) = decide::switch(&jobs, on, self.now);
-            let write = CollectionWrite {
-                collection: Collection { state, ..existing },
-                jobs: switched,
-                skips,
-                job_count_seen: u32::try_from(jobs.len()).ok(),
-                collection_count_max: u32::MAX,
-            };
-            self.write_collection(write).await
-        })
-        .await
+        self.editor().switch_collection(key, state).await?;
+        Ok(())
     }
 
     pub(crate) async fn quota(&self, key: &CollectionKey, job_count_max: u32) -> Result<(), Denied> {
-        self.until_written(async || {
-            let existing = self.collection(key).await?;
+        self.intend_collection();
+        let editor = self.editor();
+        let patch = editor.patch_collection(key, move |existing, _| {
             let quota = Some(Quota { job_count_max: Some(job_count_max), ..Quota::default() });
-            self.write_collection(alone(Collection { quota, ..existing })).await
-        })
-        .await
+            Ok(Collection { quota, ..existing.clone() })
+        });
+        patch.await?;
+        Ok(())
     }
 
     /// Makes a collection.
     pub(crate) async fn make(&self, collection: Collection) -> Result<(), Denied> {
-        self.until_written(async || self.write_collection(alone(collection.clone())).await).await
-    }
-
-    fn placement(&self, collection: &Collection) -> Placement {
-        Placement { now: self.now, collection_enabled: collection.enabled() }
-    }
-
-    async fn find(&self, key: &JobKey) -> Result<(Collection, Job), Missed> {
-        let (collection, job) =
-            self.store.job_in_collection(key).await?.ok_or(Missed::Denied(Denied::Missing))?;
-        Ok((collection, job.ok_or(Missed::Denied(Denied::Missing))?))
-    }
-
-    async fn collection(&self, key: &CollectionKey) -> Result<Collection, Missed> {
-        self.store.collection(key).await?.ok_or(Missed::Denied(Denied::Missing))
-    }
-
-    async fn write(
-        &self,
-        job: Job,
-        skips: Vec<Skip>,
-        collection: &Collection,
-        intent: Intent,
-    ) -> Result<(), Missed> {
-        self.book.open().intend(intent);
-        let write = JobWrite {
-            job,
-            collection_revision: collection.revision,
-            skips,
-            job_count_max: collection.job_count_max(&Limits::default()),
-        };
-        self.store.put_job(write).await?;
+        self.intend_collection();
+        let key = collection.key.clone();
+        self.editor().put_collection(&key, move |_, _| Ok(collection.clone())).await?;
         Ok(())
     }
 
-    async fn write_collection(&self, write: CollectionWrite) -> Result<(), Missed> {
-        self.book.open().intend(Intent::Collection { at: self.now });
-        self.store.put_collection(write).await?;
-        Ok(())
+    fn editor(&self) -> Editor<'_> {
+        Editor { store: self.store, clock: &self.clock, limits: &self.limits }
     }
 
-    async fn until_written<F: Future<Output = Result<(), Missed>>>(
-        &self,
-        mut attempt: impl FnMut() -> F,
-    ) -> Result<(), Denied> {
-        for _ in 0..TRIES_MAX {
-            match attempt().await {
-                Err(Missed::Stale) => {}
-                Err(Missed::Denied(denied)) => return Err(denied),
-                Ok(()) => return Ok(()),
-            }
-        }
-        panic!("nobody else writes, so a write can't stay stale");
-    }
-}
-
-/// A write of a collection that touches none of its jobs.
-fn alone(collection: Collection) -> CollectionWrite {
-    CollectionWrite {
-        collection,
-        jobs: Vec::new(),
-        skips: Vec::new(),
-        job_count_seen: None,
-        collection_count_max: u32::MAX,
-    }
-}
-
-/// Why one try did not write.
-enum Missed {
-    Stale,
-    Denied(Denied),
-}
-
-impl From<Trouble> for Missed {
-    fn from(trouble: Trouble) -> Self {
-        Self::Denied(trouble.into())
-    }
-}
-
-impl From<WriteError> for Missed {
-    fn from(error: WriteError) -> Self {
-        match error {
-            WriteError::Refused(Refusal::Stale) => Self::Stale,
-            WriteError::Refused(Refusal::NoCollection | Refusal::Declined) => Self::Denied(Denied::Missing),
-            WriteError::Refused(Refusal::TooManyJobs { .. } | Refusal::TooManyCollections { .. }) => {
-                Self::Denied(Denied::Full)
-            }
-            WriteError::Trouble(trouble) => trouble.into(),
-        }
+    fn intend_collection(&self) {
+        self.book.open().intend(Intent::Collection { at: self.clock.now() });
     }
 }

@@ -130,7 +130,7 @@ impl World {
     }
 
     fn caller(&self) -> Caller<'_> {
-        Caller { store: &self.api, book: &self.book, now: self.clock.now() }
+        Caller::new(&self.api, &self.book, Arc::new(self.clock.clone()))
     }
 
     fn collection(&self, index: usize) -> Collection {

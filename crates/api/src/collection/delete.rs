@@ -4,7 +4,7 @@ use http::StatusCode;
 use punctual_arm::ApiError;
 use punctual_model::CollectionKey;
 
-use crate::answer::{Answer, trouble};
+use crate::answer::Answer;
 use crate::request::Call;
 use crate::state::ApiState;
 
@@ -14,6 +14,6 @@ pub(crate) async fn delete(
     key: &CollectionKey,
 ) -> Result<Answer, ApiError> {
     call.version()?;
-    let deleted = state.store.delete_collection(key).await.map_err(|error| trouble(&error))?;
-    if deleted { Answer::empty(StatusCode::OK) } else { Err(ApiError::collection_not_found(key)) }
+    state.editor().delete_collection(key).await.map_err(|error| state.refused(error))?;
+    Answer::empty(StatusCode::OK)
 }

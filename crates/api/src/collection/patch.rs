@@ -3,7 +3,6 @@
 use punctual_arm::{ApiError, CollectionContext, collection};
 use punctual_model::CollectionKey;
 
-use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::{ApiState, Settings};
@@ -17,11 +16,12 @@ pub(crate) async fn patch(
     let version = call.version()?;
     let body = body.read().await?;
     let ignored = collection::ignored(&body, version);
-    let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
-    let written = edit(state, key, move |existing, now| {
-        let existing = existing.ok_or_else(|| ApiError::collection_not_found(&name))?;
+    let Settings { locations, limits, .. } = state.settings.clone();
+    let editor = state.editor();
+    let written = editor.patch_collection(key, move |existing, now| {
         let context = CollectionContext { version, locations: &locations, limits, now };
-        collection::read_patch(&body, existing, &context).map(Some)
+        collection::read_patch(&body, existing, &context)
     });
-    Ok(Answer::ok(&collection::answer(&written.await?, version))?.with_ignored(ignored.as_deref()))
+    let written = written.await.map_err(|error| state.refused(error))?;
+    Ok(Answer::ok(&collection::answer(&written, version))?.with_ignored(ignored.as_deref()))
 }

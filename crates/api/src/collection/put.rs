@@ -3,7 +3,6 @@
 use punctual_arm::{ApiError, CollectionContext, collection, id};
 use punctual_model::CollectionKey;
 
-use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::{Call, Unread};
 use crate::state::{ApiState, Settings};
@@ -19,9 +18,11 @@ pub(crate) async fn put(
     let body = body.read().await?;
     let ignored = collection::ignored(&body, version);
     let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
-    let written = edit(state, key, move |existing, now| {
+    let editor = state.editor();
+    let written = editor.put_collection(key, move |existing, now| {
         let context = CollectionContext { version, locations: &locations, limits, now };
-        collection::read_put(&body, &name, existing, &context).map(Some)
+        collection::read_put(&body, &name, existing, &context)
     });
-    Ok(Answer::created(&collection::answer(&written.await?, version))?.with_ignored(ignored.as_deref()))
+    let written = written.await.map_err(|error| state.refused(error))?;
+    Ok(Answer::created(&collection::answer(&written, version))?.with_ignored(ignored.as_deref()))
 }

@@ -2,9 +2,8 @@
 
 use http::StatusCode;
 use punctual_arm::ApiError;
-use punctual_model::{Collection, CollectionKey, CollectionState};
+use punctual_model::{CollectionKey, CollectionState};
 
-use super::edit::edit;
 use crate::answer::Answer;
 use crate::request::Call;
 use crate::state::ApiState;
@@ -17,11 +16,6 @@ pub(crate) async fn switch(
 ) -> Result<Answer, ApiError> {
     call.version()?;
     let wanted = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-    let name = key.clone();
-    let switched = edit(state, key, move |existing, _| {
-        let existing = existing.ok_or_else(|| ApiError::collection_not_found(&name))?;
-        Ok((existing.state != wanted).then(|| Collection { state: wanted, ..existing.clone() }))
-    });
-    switched.await?;
+    state.editor().switch_collection(key, wanted).await.map_err(|error| state.refused(error))?;
     Answer::empty(StatusCode::OK)
 }

@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Rule, Start};
 
-use crate::{ActionKind, Collection, Job, JobSpec, Limits, MaxRecurrence, PlanLimits, Sku};
+use crate::{ActionKind, Collection, Job, JobSpec, Limits, MaxRecurrence, Name, PlanLimits, Sku};
 
 /// How many occurrences are looked at to find the closest two. At the hour or more that a limit asks
 /// for, this spans at least twelve weeks, which holds every pattern of days and weeks.
@@ -47,8 +47,8 @@ impl Pace {
 }
 
 /// What stands in the way of a change of plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
     /// There are more jobs than the plan allows.
     JobCount {
         /// How many there are.
@@ -56,10 +56,10 @@ pub enum Obstacle<'a> {
         /// How many the plan allows.
         max: u32,
     },
-    /// A job recurs faster than the plan allows.
-    Recurrence(&'a Job),
-    /// A job has an HTTP action that authenticates itself, which the plan does not allow.
-    Authentication(&'a Job),
+    /// The job of this name recurs faster than the plan allows.
+    Recurrence(Name),
+    /// The job of this name has an HTTP action that authenticates itself, which the plan does not allow.
+    Authentication(Name),
 }
 
 /// Everything that a collection forbids about a job put at `now`.
@@ -75,12 +75,7 @@ pub fn forbidden(spec: &JobSpec, collection: &Collection, limits: &Limits, now: 
 
 /// Everything that stands in the way of a change of plan from anything to Free, given all jobs of the
 /// collection; of each kind the first job. Other changes are always allowed: they bind new jobs only.
-pub fn obstacles<'a>(
-    from: &Collection,
-    to: &Collection,
-    limits: &Limits,
-    jobs: &'a [Job],
-) -> Vec<Obstacle<'a>> {
+pub fn obstacles(from: &Collection, to: &Collection, limits: &Limits, jobs: &[Job]) -> Vec<Obstacle> {
     if to.sku != Sku::Free || from.sku == Sku::Free {
         return Vec::new();
     }
@@ -90,9 +85,9 @@ pub fn obstacles<'a>(
         found.push(Obstacle::JobCount { count: jobs.len(), max });
     }
     let too_fast = jobs.iter().find(|job| too_fast(&job.spec, recurrence_max, job.put_at).is_some());
-    found.extend(too_fast.map(Obstacle::Recurrence));
+    found.extend(too_fast.map(|job| Obstacle::Recurrence(job.key.name.clone())));
     let authenticates = jobs.iter().find(|job| !authentication && authenticates(&job.spec));
-    found.extend(authenticates.map(Obstacle::Authentication));
+    found.extend(authenticates.map(|job| Obstacle::Authentication(job.key.name.clone())));
     found
 }
 

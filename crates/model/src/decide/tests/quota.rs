@@ -33,7 +33,7 @@ fn forbidden(spec: &JobSpec, collection: &Collection, now: Timestamp) -> Vec<For
     decide::forbidden(spec, collection, &Limits::default(), now)
 }
 
-fn obstacles<'a>(from: &Collection, to: &Collection, jobs: &'a [Job]) -> Vec<Obstacle<'a>> {
+fn obstacles(from: &Collection, to: &Collection, jobs: &[Job]) -> Vec<Obstacle> {
     decide::obstacles(from, to, &Limits::default(), jobs)
 }
 
@@ -136,8 +136,8 @@ fn a_change_to_free_names_everything_in_its_way() {
     jobs.push(job("secret", authenticated()));
     let expected = [
         Obstacle::JobCount { count: 6, max: 5 },
-        Obstacle::Recurrence(&jobs[4]),
-        Obstacle::Authentication(&jobs[5]),
+        Obstacle::Recurrence(jobs[4].key.name.clone()),
+        Obstacle::Authentication(jobs[5].key.name.clone()),
     ];
     assert_eq!(obstacles(&standard, &free, &jobs), expected);
     assert_eq!(obstacles(&collection(Sku::P20Premium, None), &standard, &jobs), []);

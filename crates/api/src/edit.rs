@@ -1,0 +1,34 @@
+//! The way to the edit layer, and its refusals in the words of the API.
+
+use punctual_arm::{ApiError, quota};
+use punctual_edit::{EditError, Editor};
+
+use crate::answer::trouble;
+use crate::state::ApiState;
+
+impl ApiState {
+    /// Makes changes.
+    pub(crate) fn editor(&self) -> Editor<'_> {
+        Editor { store: &*self.store, clock: &self.clock, limits: &self.settings.limits }
+    }
+
+    /// What the caller is told of a change that was not made.
+    pub(crate) fn refused(&self, error: EditError<ApiError>) -> ApiError {
+        let limits = &self.settings.limits;
+        match error {
+            EditError::Rejected(error) => error,
+            EditError::NoGroup(key) => ApiError::group_not_found(&key.name),
+            EditError::NoCollection(key) => ApiError::collection_not_found(&key),
+            EditError::NoJob(key) => ApiError::job_not_found(&key),
+            EditError::Final(key, state) => ApiError::job_is_final(&key, state),
+            EditError::CollectionDisabled(key) => ApiError::collection_not_enabled(&key),
+            EditError::TooManyRuns => ApiError::too_many_requests(),
+            EditError::Forbidden(collection, forbidden) => quota::forbidden(&forbidden, &collection, limits),
+            EditError::Obstructed(to, obstacles) => quota::obstructed(&obstacles, &to, limits),
+            EditError::TooManyJobs(collection, max) => quota::too_many_jobs(max, &collection, limits),
+            EditError::TooManyCollections(sku, max) => quota::too_many_collections(max, sku, limits),
+            EditError::Contention => ApiError::write_contention(),
+            EditError::Trouble(error) => trouble(&error),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Changes of collections, and of their jobs where a change concerns them.
+//!
+//! Each settlement raises the revision of its job. Where jobs fire all the time, a change of all of them that
+//! was decided before the write would be stale for ever; after the first such failure the store has it
+//! decided inside its transaction.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use punctual_model::{Collection, CollectionKey, CollectionState, Job, Limits, decide};
+use punctual_store::{
+    CollectionDecision, CollectionWrite, JobsAsk, Refusal, Trouble, Unreadable, WriteError,
+};
+
+use crate::Editor;
+use crate::error::{EditError, Missed};
+
+/// Makes of a collection, if there is one, at a time what it is wanted to be; none if it is that already.
+pub trait Wish<E>:
+    Fn(Option<&Collection>, Timestamp) -> Result<Option<Collection>, EditError<E>> + Send + Sync + 'static
+{
+}
+
+impl<E, F> Wish<E> for F where
+    F: Fn(Option<&Collection>, Timestamp) -> Result<Option<Collection>, EditError<E>> + Send + Sync + 'static
+{
+}
+
+impl Editor<'_> {
+    /// Creates a collection or replaces it. `wanted` makes the new one of what is there; it is asked again at
+    /// every try.
+    pub async fn put_collection<E: Send + 'static>(
+        &self,
+        key: &CollectionKey,
+        wanted: impl Fn(Option<&Collection>, Timestamp) -> Result<Collection, E> + Send + Sync + 'static,
+    ) -> Result<Collection, EditError<E>> {
+        let wish = move |existing: Option<&Collection>, now: Timestamp| {
+            wanted(existing, now).map(Some).map_err(EditError::Rejected)
+        };
+        self.edit_collection(key, wish).await
+    }
+
+    /// Changes a collection that is there. `wanted` makes the merged one; it is asked again at every try.
+    pub async fn patch_collection<E: Send + 'static>(
+        &self,
+        key: &CollectionKey,
+        wanted: impl Fn(&Collection, Timestamp) -> Result<Collection, E> + Send + Sync + 'static,
+    ) -> Result<Collection, EditError<E>> {
+        let name = key.clone();
+        let wish = move |existing: Option<&Collection>, now: Timestamp| {
+            let existing = existing.ok_or_else(|| EditError::NoCollection(name.clone()))?;
+            wanted(existing, now).map(Some).map_err(EditError::Rejected)
+        };
+        self.edit_collection(key, wish).await
+    }
+
+    /// Enables or disables a collection. Nothing is written if it is so already.
+    pub async fn switch_collection<E: Send + 'static>(
+        &self,
+        key: &CollectionKey,
+        state: CollectionState,
+    ) -> Result<Collection, EditError<E>> {
+        let name = key.clone();
+        let wish = move |existing: Option<&Collection>, _: Timestamp| {
+            let existing = existing.ok_or_else(|| EditError::NoCollection(name.clone()))?;
+            Ok((existing.state != state).then(|| Collection { state, ..existing.clone() }))
+        };
+        self.edit_collection(key, wish).await
+    }
+
+    /// Deletes a collection with its jobs and their history.
+    pub async fn delete_collection<E>(&self, key: &CollectionKey) -> Result<(), EditError<E>> {
+        let deleted = self.store.delete_collection(key).await?;
+        if deleted { Ok(()) } else { Err(EditError::NoCollection(key.clone())) }
+    }
+
+    async fn edit_collection<E: Send + 'static>(
+        &self,
+        key: &CollectionKey,
+        wish: impl Wish<E>,
+    ) -> Result<Collection, EditError<E>> {
+        let attempt = async || {
+            let existing = self.store.collection(key).await?;
+            let Some(to) = wish(existing.as_ref(), self.clock.now())? else {
+                return existing.map(Some).ok_or_else(|| EditError::NoCollection(key.clone()).into());
+            };
+            let concerned = concerns_jobs(existing.as_ref(), &to);
+            let jobs = if concerned { self.all_jobs(key).await? } else { Vec::new() };
+            let write = write(existing.as_ref(), to, &jobs, self.limits, self.clock.now())?;
+            match self.store.put_collection(write).await.map_err(|error| Missed::of(error, key)) {
+                Err(Missed::Stale) if concerned => Ok(None),
+                written => written.map(Some),
+            }
+        };
+        match self.until_written(attempt).await? {
+            Some(collection) => Ok(collection),
+            None => self.edit_inside(key, wish).await,
+        }
+    }
+
+    /// Has the store decide inside its transaction.
+    async fn edit_inside<E: Send + 'static>(
+        &self,
+        key: &CollectionKey,
+        wish: impl Wish<E>,
+    ) -> Result<Collection, EditError<E>> {
+        let (clock, limits) = (Arc::clone(self.clock), *self.limits);
+        let declined = Arc::new(Mutex::new(None));
+        let noted = Arc::clone(&declined);
+        let decide: CollectionDecision = Box::new(move |existing, jobs| {
+            let now = clock.now();
+            let decided = wish(existing, now)
+                .and_then(|to| to.map(|to| write(existing, to, jobs, &limits, now)).transpose());
+            let (write, why) = match decided {
+                Ok(Some(write)) => (Some(write), None),
+                Ok(None) => (None, existing.cloned().map(Ok)),
+                Err(error) => (None, Some(Err(error))),
+            };
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = why;
+            write
+        });
+        match self.store.edit_collection(key, decide).await {
+            Ok(written) => Ok(written),
+            Err(WriteError::Refused(Refusal::Declined)) => {
+                let why = declined.lock().unwrap_or_else(PoisonError::into_inner).take();
+                why.unwrap_or_else(|| Err(EditError::NoCollection(key.clone())))
+            }
+            Err(error) => Err(match Missed::of(error, key) {
+                Missed::Refused(error) => error,
+                // Nobody can write in between; a store that says so has a mistake in it.
+                Missed::Stale => EditError::Contention,
+            }),
+        }
+    }
+
+    /// All jobs of a collection: as many as it may have. A change that concerns all can't leave one out.
+    async fn all_jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Trouble> {
+        let ask = JobsAsk { state: None, after: None, skip: 0, limit: usize::MAX };
+        let jobs = self.store.jobs(key, &ask).await?;
+        match jobs.unreadable.into_iter().next() {
+            None => Ok(jobs.items),
+            Some(Unreadable { what, detail, .. }) => Err(Trouble::Corrupt { what, detail }),
+        }
+    }
+}
+
+/// Whether the jobs of a collection must be known to change it: they are held or resumed when it is switched,
+/// and judged when its plan changes.
+fn concerns_jobs(from: Option<&Collection>, to: &Collection) -> bool {
+    from.is_some_and(|from| from.enabled() != to.enabled() || from.sku != to.sku)
+}
+
+/// What changing a collection comes to; `jobs` are all of its jobs where the change concerns them.
+fn write<E>(
+    from: Option<&Collection>,
+    to: Collection,
+    jobs: &[Job],
+    limits: &Limits,
+    now: Timestamp,
+) -> Result<CollectionWrite, EditError<E>> {
+    let mut write = CollectionWrite {
+        collection_count_max: limits.of(to.sku).collection_count_max,
+        collection: to,
+        jobs: Vec::new(),
+        skips: Vec::new(),
+        job_count_seen: None,
+    };
+    let Some(from) = from.filter(|from| concerns_jobs(Some(from), &write.collection)) else {
+        return Ok(write);
+    };
+    let obstacles = decide::obstacles(from, &write.collection, limits, jobs);
+    if !obstacles.is_empty() {
+        return Err(EditError::Obstructed(Box::new(write.collection), obstacles));
+    }
+    write.job_count_seen = u32::try_from(jobs.len()).ok();
+    if from.enabled() != write.collection.enabled() {
+        (write.jobs, write.skips) = decide::switch(jobs, write.collection.enabled(), now);
+    }
+    Ok(write)
+}

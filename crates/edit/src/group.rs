@@ -1,0 +1,37 @@
+//! Changes of resource groups, and of the registration of subscriptions.
+
+use jiff::Timestamp;
+use punctual_model::{GroupKey, Name};
+use punctual_store::Group;
+
+use crate::{EditError, Editor};
+
+impl Editor<'_> {
+    /// Creates a group or replaces it. `wanted` makes its region and tags of what is there. Answers it, and
+    /// whether it is new. Of two changes at once the last one stays.
+    pub async fn put_group<E>(
+        &self,
+        key: &GroupKey,
+        wanted: impl FnOnce(Option<&Group>) -> Result<(String, Vec<(String, String)>), E>,
+    ) -> Result<(Group, bool), EditError<E>> {
+        let existing = self.store.group(key).await?;
+        let (location, tags) = wanted(existing.as_ref()).map_err(EditError::Rejected)?;
+        let known = existing.map(|group| (group.key, group.created_at));
+        let (key, created_at): (GroupKey, Timestamp) =
+            known.unwrap_or_else(|| (key.clone(), self.clock.now()));
+        let group = Group { key, location, tags, created_at };
+        let new = self.store.put_group(&group).await?;
+        Ok((group, new))
+    }
+
+    /// Deletes a group and all that is in it.
+    pub async fn delete_group<E>(&self, key: &GroupKey) -> Result<(), EditError<E>> {
+        let deleted = self.store.delete_group(key).await?;
+        if deleted { Ok(()) } else { Err(EditError::NoGroup(key.clone())) }
+    }
+
+    /// Registers a subscription with the provider, or takes that back.
+    pub async fn register<E>(&self, subscription: &Name, registered: bool) -> Result<(), EditError<E>> {
+        Ok(self.store.set_unregistered(subscription, !registered).await?)
+    }
+}

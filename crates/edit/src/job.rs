@@ -1,0 +1,135 @@
+//! Changes of jobs.
+
+use std::future::Future;
+
+use jiff::Timestamp;
+use punctual_model::decide::{self, Placement};
+use punctual_model::{Collection, Job, JobKey, JobSpec, Skip};
+use punctual_store::{JobWrite, Refusal, WriteError};
+
+use crate::Editor;
+use crate::error::{EditError, Missed};
+
+/// A job that was written, and the collection that it is in.
+#[derive(Clone, Debug)]
+pub struct WrittenJob {
+    /// The job as it is now.
+    pub job: Job,
+    /// Its collection.
+    pub collection: Collection,
+    /// Whether it was created.
+    pub new: bool,
+}
+
+impl Editor<'_> {
+    /// Creates a job or replaces it. `spec` makes its new definition; it is given the collection, the job that
+    /// is there and the time, and is asked again at every try.
+    pub async fn put_job<E, F: Future<Output = Result<JobSpec, E>>>(
+        &self,
+        key: &JobKey,
+        spec: impl Fn(&Collection, Option<&Job>, Timestamp) -> F,
+    ) -> Result<WrittenJob, EditError<E>> {
+        let attempt = async || {
+            let (collection, existing) = self.read(key).await?;
+            if let Some(job) = &existing {
+                refuse_final(key, job)?;
+            }
+            let now = self.clock.now();
+            let spec = spec(&collection, existing.as_ref(), now).await.map_err(EditError::Rejected)?;
+            self.check(&spec, &collection, now)?;
+            let job = decide::place(spec, key, existing.as_ref(), placement(&collection, now));
+            let skips = existing.as_ref().map(|existing| decide::passed_over(existing, &job, now));
+            let job = self.write(job, skips.unwrap_or_default(), &collection).await?;
+            Ok(WrittenJob { job, collection, new: existing.is_none() })
+        };
+        self.until_written(attempt).await
+    }
+
+    /// Changes a job that is there. `spec` makes the merged definition; it is asked again at every try.
+    pub async fn patch_job<E, F: Future<Output = Result<JobSpec, E>>>(
+        &self,
+        key: &JobKey,
+        spec: impl Fn(&Collection, &Job, Timestamp) -> F,
+    ) -> Result<WrittenJob, EditError<E>> {
+        let attempt = async || {
+            let (collection, existing) = self.find(key).await?;
+            refuse_final(key, &existing)?;
+            let now = self.clock.now();
+            let spec = spec(&collection, &existing, now).await.map_err(EditError::Rejected)?;
+            self.check(&spec, &collection, now)?;
+            let job = decide::edit(spec, &existing, placement(&collection, now));
+            let skips = decide::passed_over(&existing, &job, now);
+            let job = self.write(job, skips, &collection).await?;
+            Ok(WrittenJob { job, collection, new: false })
+        };
+        self.until_written(attempt).await
+    }
+
+    /// Has a job run once, now, whatever its schedule says.
+    pub async fn run_job<E>(&self, key: &JobKey) -> Result<Job, EditError<E>> {
+        let attempt = async || {
+            let (collection, job) = self.find(key).await?;
+            if !collection.enabled() {
+                return Err(EditError::CollectionDisabled(collection.key).into());
+            }
+            let job = decide::run(&job, self.clock.now()).ok_or(EditError::TooManyRuns)?;
+            self.write(job, Vec::new(), &collection).await
+        };
+        self.until_written(attempt).await
+    }
+
+    /// Deletes a job with its history.
+    pub async fn delete_job<E>(&self, key: &JobKey) -> Result<(), EditError<E>> {
+        if self.store.delete_job(key).await? {
+            return Ok(());
+        }
+        // Which of the two is missing?
+        match self.store.collection(&key.collection).await? {
+            Some(_) => Err(EditError::NoJob(key.clone())),
+            None => Err(EditError::NoCollection(key.collection.clone())),
+        }
+    }
+
+    /// The collection that a job is in, which must exist, and the job, if it does.
+    async fn read<E>(&self, key: &JobKey) -> Result<(Collection, Option<Job>), EditError<E>> {
+        let found = self.store.job_in_collection(key).await?;
+        found.ok_or_else(|| EditError::NoCollection(key.collection.clone()))
+    }
+
+    /// A job that must exist, with its collection.
+    async fn find<E>(&self, key: &JobKey) -> Result<(Collection, Job), EditError<E>> {
+        let (collection, job) = self.read(key).await?;
+        Ok((collection, job.ok_or_else(|| EditError::NoJob(key.clone()))?))
+    }
+
+    /// What the collection forbids about a job.
+    fn check<E>(&self, spec: &JobSpec, collection: &Collection, now: Timestamp) -> Result<(), EditError<E>> {
+        let forbidden = decide::forbidden(spec, collection, self.limits, now);
+        if forbidden.is_empty() {
+            Ok(())
+        } else {
+            Err(EditError::Forbidden(Box::new(collection.clone()), forbidden))
+        }
+    }
+
+    /// Writes a job that was decided on this collection, and what the change passes over though it was due.
+    async fn write<E>(&self, job: Job, skips: Vec<Skip>, collection: &Collection) -> Result<Job, Missed<E>> {
+        let collection_revision = collection.revision;
+        let job_count_max = collection.job_count_max(self.limits);
+        let write = JobWrite { job, collection_revision, skips, job_count_max };
+        self.store.put_job(write).await.map_err(|error| match error {
+            WriteError::Refused(Refusal::TooManyJobs { max }) => {
+                EditError::TooManyJobs(Box::new(collection.clone()), max).into()
+            }
+            other => Missed::of(other, &collection.key),
+        })
+    }
+}
+
+fn placement(collection: &Collection, now: Timestamp) -> Placement {
+    Placement { now, collection_enabled: collection.enabled() }
+}
+
+fn refuse_final<E>(key: &JobKey, job: &Job) -> Result<(), EditError<E>> {
+    if job.state.is_final() { Err(EditError::Final(key.clone(), job.state)) } else { Ok(()) }
+}
