@@ -53,7 +53,7 @@ fn hot_queries_use_their_indexes() {
     );
     check(query::history, "SEARCH history USING INDEX history_by_start (job=? AND started_at<?)");
     check(query::records_between, "history_by_attempt (job=? AND nominal_at>? AND nominal_at<?)");
-    check(query::skips, "SEARCH skips USING INDEX skips_by_job (job=? AND first_at<?)");
+    check(query::skips, "SEARCH skips USING INDEX skips_by_job (job=? AND first_at>? AND first_at<?)");
     check(query::capped_since, "SEARCH h USING COVERING INDEX history_by_start (job=?)");
     check(query::prune_history, "SEARCH history USING COVERING INDEX history_by_end (ended_at<?)");
     check(query::prune_skips, "SEARCH skips USING COVERING INDEX skips_by_decision (decided_at<?)");

@@ -22,7 +22,8 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredRecord>, Trouble>;
 
-    /// Skips of a job that touch `from..=to`, ordered by their first occurrence; at most `limit`.
+    /// Skips of a job that touch `from..=to`, ordered by their first occurrence; at most `limit`. They do not
+    /// overlap; a store may take that for granted but for a few dozen, so that it need not read what is long past.
     async fn skips(
         &self,
         job: JobId,

@@ -145,6 +145,17 @@ pub async fn skips_touch_the_range(store: Arc<dyn Store>) {
     assert_eq!(list(0, 99, 1).await, skips[..1]);
 }
 
+pub async fn a_skip_that_reaches_into_the_range_is_found_behind_many_others(store: Arc<dyn Store>) {
+    let (world, job) = a_world(store).await;
+    let mut skips: Vec<_> = (0..200).map(|index| a_skip(&job, index * 10, index * 10 + 5, 1)).collect();
+    skips.push(a_skip(&job, 2_000, 9_000, 1));
+    world.record(&job.key, Vec::new(), skips.clone()).await;
+    let list = async |from, to| world.store.skips(job.id, at(from), at(to), MANY).await.unwrap();
+    assert_eq!(list(8_000, 9_999).await, skips[200..]);
+    assert_eq!(list(1_993, 1_993).await, skips[199..200]);
+    assert_eq!(list(0, 9_999).await, skips);
+}
+
 pub async fn history_outlives_edits(store: Arc<dyn Store>) {
     let (world, job) = a_world(store).await;
     world.record(&job.key, records(&job, [1]), Vec::new()).await;
