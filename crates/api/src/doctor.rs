@@ -115,6 +115,7 @@ pub struct FindingView {
     /// The name of its kind.
     pub kind: String,
     /// The number of the job, if it is about one.
+    /// The number of the job; none if it is about the whole server.
     pub job_id: Option<i64>,
     /// The resource id of the job, if it is known.
     pub job: Option<String>,
@@ -205,7 +206,7 @@ impl Kind {
 impl FindingView {
     fn new(finding: &Finding) -> Self {
         let (resource, record) = match &finding.subject {
-            Subject::Job(_) => (None, None),
+            Subject::Job(_) | Subject::Clock => (None, None),
             Subject::Group(key) => (Some(id::group(key)), None),
             Subject::Collection(key) => (Some(id::collection(key)), None),
             Subject::Record(_, sequence) => (None, Some(*sequence)),
@@ -256,6 +257,28 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
         FindingKind::MissingPart => (
             "A part of what is stored of the job is missing: it can't be shown and does not run.",
             "Stop the server and restore the data directory from a backup; other jobs are not touched by this.",
+        ),
+        FindingKind::Ahead => (
+            "The job has run, or was written, at a time that is yet to come, because the clock was ahead: it would \
+             be silent until then.",
+            "A server that runs puts such jobs back to the clock when it starts, after the clock was set back, and \
+             every hour. If this stays, look for errors in its log.",
+        ),
+        FindingKind::ClockHeld => (
+            "The machine's clock went forward by more than a minute, and no suspension explains it. Nothing fires \
+             for clock.hold_seconds, in case it is a mistake.",
+            "If the new time is right, do nothing. If it is wrong, set the clock back now, and nothing has happened.",
+        ),
+        FindingKind::ClockForward => (
+            "The machine's clock went forward by more than a minute: of each job, the newest occurrence that came due \
+             in between was fired, the others were skipped as missed. This is told for a day.",
+            "If the new time is right, do nothing; see that NTP runs. If it is wrong, set the clock back: jobs then \
+             go on from the corrected time. Until tomorrow no history is deleted for being old by the new time.",
+        ),
+        FindingKind::ClockBack => (
+            "The machine's clock went back. Jobs that had come further than it go on from the corrected time; what \
+             they had fired is not fired again. This is told for a day.",
+            "See that NTP runs. The occurrences of a job show what was fired while the clock was ahead (reason clock).",
         ),
         FindingKind::Unreadable => (
             "What is stored of a job, a collection or a group can't be read. Lists leave it out, and such a job does \

@@ -32,10 +32,10 @@ pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) ->
 pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
     let (outcome, reason) = match row.outcome {
         Outcome::Pending => ("pending", None),
-        Outcome::Running => ("running", None),
-        Outcome::Retrying => ("retrying", None),
-        Outcome::Succeeded => ("succeeded", None),
-        Outcome::Failed => ("failed", None),
+        Outcome::Running => ("running", row.ahead.then_some("clock")),
+        Outcome::Retrying => ("retrying", row.ahead.then_some("clock")),
+        Outcome::Succeeded => ("succeeded", row.ahead.then_some("clock")),
+        Outcome::Failed => ("failed", row.ahead.then_some("clock")),
         Outcome::Skipped(SkipReason::Overlap) => ("skipped", Some("overlap")),
         Outcome::Skipped(SkipReason::Missed) => ("skipped", Some("missed")),
     };
@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn a_row_says_what_became_of_an_occurrence() {
         let due_at = at("2026-11-15T12:00:00Z");
-        let pending = Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0 };
+        let pending =
+            Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0, ahead: false };
         let check =
             |row: Row, expected: Value| assert_eq!(answer(&row, Dialect::default()).to_value(), expected);
         check(pending, json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "pending", "attempts": 0}));
@@ -126,6 +127,11 @@ mod tests {
             Row { outcome: Outcome::Failed, started_at, attempt_count: 5, ..pending },
             json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "failed",
                 "startTime": "2026-11-15T12:00:00.0123Z", "lateness": "00:00:00.0123000", "attempts": 5}),
+        );
+        check(
+            Row { outcome: Outcome::Succeeded, started_at, attempt_count: 1, ahead: true, ..pending },
+            json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "succeeded", "reason": "clock",
+                "startTime": "2026-11-15T12:00:00.0123Z", "lateness": "00:00:00.0123000", "attempts": 1}),
         );
     }
 

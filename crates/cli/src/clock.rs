@@ -1,11 +1,12 @@
-//! The clocks: the machine's, and a virtual one for the schedule.
+//! The clocks: the machine's, the same watched for steps, and a virtual one for the schedule.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, TICK, Wait};
+use punctual_model::{Clock, ClockReading, ClockWatch, TICK, Wait};
+use rustix::time::{ClockId, clock_gettime};
 
 /// The time now, of the machine, in the ticks of 100 ns that all our times have.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
@@ -18,6 +19,12 @@ fn whole_ticks(at: Timestamp) -> Timestamp {
     Timestamp::from_nanosecond(at.as_nanosecond() / tick * tick).unwrap_or(at)
 }
 
+/// Two clocks that are read within this time are read together.
+const TOGETHER: Duration = Duration::from_millis(10);
+
+/// How often is tried to read them together, on a machine that does not get to it.
+const READS_MAX: usize = 10;
+
 /// The machine's clock.
 pub(crate) struct RealClock;
 
@@ -25,6 +32,48 @@ impl Clock for RealClock {
     fn now(&self) -> Timestamp {
         real_now()
     }
+}
+
+/// The machine's clock, compared with the time since the machine was started whenever it is read: it stands still
+/// for a while when it was set forward.
+pub(crate) struct WatchedClock(ClockWatch);
+
+impl WatchedClock {
+    /// Watches from now on. A step forward is held for so long.
+    pub(crate) fn new(hold: Duration) -> Self {
+        Self(ClockWatch::new(hold, read_both()))
+    }
+}
+
+impl Clock for WatchedClock {
+    fn now(&self) -> Timestamp {
+        self.0.believe(read_both())
+    }
+
+    fn watch(&self) -> Option<&ClockWatch> {
+        Some(&self.0)
+    }
+}
+
+/// Reads both clocks. Whoever is interrupted between the two reads again: that would look like a step.
+fn read_both() -> ClockReading {
+    let mut before = since_boot();
+    let mut reading = ClockReading { wall: real_now(), boot: since_boot() };
+    for _ in 1..READS_MAX {
+        if reading.boot.saturating_sub(before) <= TOGETHER {
+            break;
+        }
+        before = since_boot();
+        reading = ClockReading { wall: real_now(), boot: since_boot() };
+    }
+    reading
+}
+
+/// The time since the machine was started, while it was suspended included.
+fn since_boot() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    let (seconds, nanoseconds) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
 }
 
 /// A clock that starts when and goes as fast as it is told. It never goes back.
@@ -218,6 +267,19 @@ mod tests {
         clock.shows(8_000, 270);
         let _hung_long_before = clock.wait(600, 8_000);
         clock.shows(20_000, 990);
+    }
+
+    #[test]
+    fn the_machine_s_clock_is_watched_and_a_virtual_one_is_not() {
+        let clock = WatchedClock::new(Duration::from_secs(10));
+        let (before, now, after) = (real_now(), clock.now(), real_now());
+        assert!(before <= now && now <= after);
+        let watch = clock.watch().unwrap();
+        assert_eq!((watch.held(), watch.news(0)), (None, Vec::new()));
+        let uptime = std::fs::read_to_string("/proc/uptime").unwrap();
+        let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        assert!((uptime - watch.boot().as_secs_f64()).abs() < 60.0, "{uptime} {:?}", watch.boot());
+        assert!(VirtualClock::new(Timestamp::UNIX_EPOCH, 1.0, PATIENCE).watch().is_none());
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub(crate) struct ClockConfig {
     pub(crate) speed: f64,
     #[serde(deserialize_with = "read::seconds", rename = "patience_seconds")]
     pub(crate) patience: Duration,
+    #[serde(deserialize_with = "read::hold", rename = "hold_seconds")]
+    pub(crate) hold: Duration,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -25,7 +25,7 @@ use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
 
 use self::stop::Signals;
 use self::tls::Tls;
-use crate::clock::{RealClock, VirtualClock, real_now};
+use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Override, Role};
 use crate::exit::{Exit, WrongUsage};
 use crate::mint::RealMint;
@@ -172,9 +172,9 @@ fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
 
 fn schedule_clock(config: &Config) -> Arc<dyn Clock> {
-    let ClockConfig { start, speed, patience } = config.clock;
+    let ClockConfig { start, speed, patience, hold } = config.clock;
     if start.is_none() && (speed - 1.0).abs() < f64::EPSILON {
-        return Arc::new(RealClock);
+        return Arc::new(WatchedClock::new(hold));
     }
     let start_at = start.unwrap_or_else(real_now);
     Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX)))

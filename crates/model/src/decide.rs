@@ -22,6 +22,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ahead::pass as pass_ahead;
 pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run, switch};
 pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles};

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 
 pub use self::report::{Census, Due, FaultedJob, Finding, Inspection, KindCount, Pass, Report, Subject};
 pub use self::tally::{Tally, Trace};
-use crate::{Cause, Counters, Entry, JobId, JobKey, JobState};
+use crate::{Cause, Counters, Entry, JobId, JobKey, JobState, decide};
 
 /// A clock that was set back by more than this after a job was put, and then its history pruned to the day:
 /// only then could a record be gone that is counted on.
@@ -43,11 +43,19 @@ pub enum FindingKind {
     Unreadable,
     /// A record of a job's history can't be read.
     UnreadableRecord,
+    /// A job has come further than the clock: it would be silent until its time comes.
+    Ahead,
+    /// The clock went forward, which is not believed yet: nothing fires.
+    ClockHeld,
+    /// The clock went forward.
+    ClockForward,
+    /// The clock went back, or jobs were found that had come further than it.
+    ClockBack,
 }
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Overdue,
         Self::Backlog,
         Self::StaleClaim,
@@ -57,6 +65,10 @@ impl FindingKind {
         Self::MissingPart,
         Self::Unreadable,
         Self::UnreadableRecord,
+        Self::Ahead,
+        Self::ClockHeld,
+        Self::ClockForward,
+        Self::ClockBack,
     ];
 
     /// Its name in logs, answers and metrics.
@@ -71,6 +83,10 @@ impl FindingKind {
             Self::MissingPart => "missing-part",
             Self::Unreadable => "unreadable",
             Self::UnreadableRecord => "unreadable-record",
+            Self::Ahead => "ahead",
+            Self::ClockHeld => "clock-held",
+            Self::ClockForward => "clock-forward",
+            Self::ClockBack => "clock-back",
         }
     }
 
@@ -83,7 +99,11 @@ impl FindingKind {
             | Self::Counters
             | Self::MissingPart
             | Self::Unreadable
-            | Self::UnreadableRecord => false,
+            | Self::UnreadableRecord
+            | Self::Ahead
+            | Self::ClockHeld
+            | Self::ClockForward
+            | Self::ClockBack => false,
         }
     }
 }
@@ -124,6 +144,8 @@ pub struct Standing {
     pub counters: Counters,
     /// What happens next.
     pub entry: Option<Entry>,
+    /// The latest scheduled occurrence that was started or skipped.
+    pub past_at: Option<Timestamp>,
     /// Grows with each write.
     pub revision: i64,
 }
@@ -158,7 +180,10 @@ pub struct Flaw {
 }
 
 /// What is wrong with a job. One that is claimed is judged by what is there alone: the rest is about to change.
-pub fn judge(evidence: &Evidence) -> Vec<Flaw> {
+///
+/// `now` is the time by the clock that the job is run by, if that is the machine's. What ran on a virtual clock is
+/// not ahead of anything.
+pub fn judge(evidence: &Evidence, now: Option<Timestamp>) -> Vec<Flaw> {
     let flaw = |kind, detail: String| Flaw { kind, detail };
     if let Some(detail) = &evidence.unreadable {
         return vec![flaw(FindingKind::Unreadable, detail.clone())];
@@ -178,7 +203,16 @@ pub fn judge(evidence: &Evidence) -> Vec<Flaw> {
         HistoryEvidence::Whole(tally) => judge_counters(standing, tally),
         HistoryEvidence::LetGo | HistoryEvidence::Long => None,
     };
-    entry.into_iter().chain(counters).collect()
+    entry.into_iter().chain(counters).chain(now.and_then(|now| judge_time(standing, now))).collect()
+}
+
+/// Nothing can have happened later than now.
+fn judge_time(standing: &Standing, now: Timestamp) -> Option<Flaw> {
+    let latest_at = standing.past_at.max(Some(standing.put_at))?;
+    (latest_at.duration_since(now) > decide::AHEAD_ALLOWANCE).then(|| Flaw {
+        kind: FindingKind::Ahead,
+        detail: format!("it has come up to {latest_at}, which is yet to come"),
+    })
 }
 
 fn judge_entry(standing: &Standing, collection_enabled: bool) -> Option<Flaw> {
@@ -273,6 +307,7 @@ mod tests {
                 put_at: at(0),
                 counters: Counters::default(),
                 entry: Some(Entry::scheduled(at(60))),
+                past_at: None,
                 revision: 1,
             }),
             unreadable: None,
@@ -285,7 +320,7 @@ mod tests {
     fn kinds(change: impl FnOnce(&mut Evidence)) -> Vec<FindingKind> {
         let mut evidence = sound();
         change(&mut evidence);
-        judge(&evidence).into_iter().map(|flaw| flaw.kind).collect()
+        judge(&evidence, Some(at(0))).into_iter().map(|flaw| flaw.kind).collect()
     }
 
     fn standing(evidence: &mut Evidence) -> &mut Standing {
@@ -325,6 +360,9 @@ mod tests {
         assert_eq!(kinds(|evidence| evidence.defined = false), [MissingPart]);
         assert_eq!(kinds(|evidence| evidence.collection_enabled = None), [MissingPart]);
         assert_eq!(kinds(|evidence| evidence.unreadable = Some("x".into())), [Unreadable]);
+        assert_eq!(kinds(|evidence| standing(evidence).past_at = Some(at(60))), []);
+        assert_eq!(kinds(|evidence| standing(evidence).past_at = Some(at(61))), [FindingKind::Ahead]);
+        assert_eq!(kinds(|evidence| standing(evidence).put_at = at(61)), [FindingKind::Ahead]);
         let both = kinds(|evidence| {
             standing(evidence).entry = None;
             standing(evidence).counters.failure = 1;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use punctual_recurrence::Timetable;
 
+use crate::decide::pass_ahead;
 use crate::{Cause, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
 /// As many records are looked at for one page: each occurrence has one, or as many as it took attempts.
@@ -46,6 +47,8 @@ pub struct Row {
     pub started_at: Option<Timestamp>,
     /// How many attempts its main action took so far.
     pub attempt_count: u32,
+    /// It was started although its time is yet to come: the clock was ahead, and was set back since.
+    pub ahead: bool,
 }
 
 /// What the rows are made of.
@@ -93,7 +96,8 @@ impl Ledger<'_> {
             self.add_upcoming(&mut rows, timetable, window);
         }
         let more = rows.len() > limit;
-        let rows: Vec<Row> = rows.into_values().take(limit).collect();
+        let ahead = |row: Row| Row { ahead: row.started_at.is_some() && row.due_at > self.now, ..row };
+        let rows: Vec<Row> = rows.into_values().take(limit).map(ahead).collect();
         let last = if more { rows.last().map(|row| row.due_at) } else { Some(window.until) };
         Page {
             shown_until: last.filter(|&last| last < to),
@@ -183,32 +187,41 @@ impl Ledger<'_> {
             return;
         }
         let progress = &self.job.progress;
-        let entry = progress.entry.filter(|entry| entry.cause == Cause::Schedule);
+        // One that was started is among what is past, or was started while the clock was ahead.
+        let entry = progress.entry.filter(|entry| entry.cause == Cause::Schedule && !entry.started());
         // Behind all of these, each of which may be absent.
         let passed = [entry.map(|entry| entry.nominal_at), progress.past_at].into_iter().flatten().max();
         let begin = passed.map(after).into_iter().chain(progress.floor_at).max().unwrap_or(Timestamp::MIN);
         let left = timetable.count().map(|count| {
-            let on_agenda = entry.is_some_and(|entry| !entry.started());
-            let started = progress.started_count.saturating_add(u32::from(on_agenda));
-            let skipped = if begin < window.from {
-                timetable.count_between(before(begin), before(window.from))
-            } else {
-                0
-            };
+            let started = progress.started_count.saturating_add(u32::from(entry.is_some()));
+            let skipped =
+                if begin < window.from { self.pending_between(timetable, begin, window.from) } else { 0 };
             u64::from(count.saturating_sub(started)).saturating_sub(skipped)
         });
         let left =
             left.map_or(window.limit, |left| window.limit.min(usize::try_from(left).unwrap_or(usize::MAX)));
-        for due_at in occurrences(timetable, begin.max(window.from), window.until).take(left) {
+        let ahead = |at: Timestamp| pass_ahead(&progress.ahead, timetable, at);
+        let first = timetable.at_or_after(begin.max(window.from)).and_then(ahead);
+        let upcoming = std::iter::successors(first, |&at| timetable.next_after(at).and_then(ahead));
+        for due_at in upcoming.take_while(|&at| at <= window.until).take(left) {
             rows.entry(due_at).or_insert(Row::new(due_at, Outcome::Pending));
         }
+    }
+
+    /// How many occurrences are to come from one instant to before another.
+    fn pending_between(&self, timetable: &Timetable, from: Timestamp, to: Timestamp) -> u64 {
+        let count = |from: Timestamp, until: Timestamp| timetable.count_between(before(from), until);
+        let started =
+            self.job.progress.ahead.iter().filter(|ahead| ahead.last_at >= from && ahead.first_at < to);
+        let started = started.map(|ahead| count(ahead.first_at.max(from), ahead.last_at.min(before(to))));
+        count(from, before(to)).saturating_sub(started.sum())
     }
 }
 
 impl Row {
     /// An occurrence without an attempt.
     fn new(due_at: Timestamp, outcome: Outcome) -> Self {
-        Self { due_at, outcome, started_at: None, attempt_count: 0 }
+        Self { due_at, outcome, started_at: None, attempt_count: 0, ahead: false }
     }
 }
 

@@ -38,7 +38,13 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
 
 /// One piece of each kind; whether there may be more.
 pub(crate) async fn clean(parts: &Parts) -> Result<bool, Trouble> {
-    let Ok(before) = parts.clock.now().checked_sub(parts.settings.retention) else { return Ok(false) };
+    let now = parts.clock.now();
+    let now = match parts.clock.watch() {
+        Some(watch) => watch.time_for_housekeeping(now),
+        None => Some(now),
+    };
+    let before = now.and_then(|now| now.checked_sub(parts.settings.retention).ok());
+    let Some(before) = before else { return Ok(false) };
     let pruned = parts.store.prune(before, PIECE).await?;
     let purged = parts.store.purge(before, PIECE).await?;
     let keep = parts.settings.records_per_job_max;

@@ -126,7 +126,14 @@ impl Inspector {
 
 impl Inspection for Inspector {
     fn report(&self) -> Report {
-        self.book().report()
+        let mut report = self.book().report();
+        let (findings, totals) = self.load.as_ref().map(Load::clock_findings).unwrap_or_default();
+        for count in &mut report.counts {
+            count.open += findings.iter().filter(|finding| finding.kind == count.kind).count() as u64;
+            count.total += totals.get(&count.kind).copied().unwrap_or(0);
+        }
+        report.findings.splice(0..0, findings);
+        report
     }
 
     fn suspect(&self, subject: Subject) {

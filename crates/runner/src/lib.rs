@@ -28,6 +28,8 @@
 
 mod attempt;
 mod claimer;
+mod clock_book;
+mod clock_watch;
 mod dispatcher;
 mod hold;
 mod housekeeping;
@@ -40,6 +42,7 @@ mod machine;
 mod observer;
 mod parts;
 mod recorder;
+mod repair;
 mod runner;
 mod settings;
 mod slots;
@@ -51,6 +54,7 @@ pub use inspector::{Inspecting, Inspector, InspectorSettings};
 pub use load::Load;
 pub use log::Log;
 pub use observer::{Attempting, Event, Loss, Observer};
+pub use repair::RepairReport;
 pub use runner::{Runner, Running};
 pub use settings::Settings;
 pub use steps::{Report, Steps};

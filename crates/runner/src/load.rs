@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use punctual_model::inspect::Finding;
+
 use crate::Runner;
+use crate::clock_book::Totals;
 use crate::machine::Crowd;
 use crate::parts::Parts;
 
@@ -19,6 +22,13 @@ impl Runner {
 }
 
 impl Load {
+    /// What the clock did lately, and how often each of that was found since the start.
+    pub(crate) fn clock_findings(&self) -> (Vec<Finding>, Totals) {
+        let parts = &self.parts;
+        let now = parts.clock.now();
+        parts.clock.watch().map_or_else(Default::default, |watch| parts.clock_book.findings(watch, now))
+    }
+
     pub(crate) fn crowd(&self) -> Crowd {
         self.parts.machine().crowd(self.parts.uptime())
     }

@@ -9,6 +9,7 @@ use punctual_store::Store;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::clock_book::ClockBook;
 use crate::hold::Returns;
 use crate::machine::{Machine, Wakes};
 use crate::{Dispatcher, Observer, Settings};
@@ -23,6 +24,7 @@ pub(crate) struct Parts {
     pub(crate) settings: Settings,
     pub(crate) returns: Arc<Returns>,
     pub(crate) signals: Signals,
+    pub(crate) clock_book: ClockBook,
     machine: Mutex<Machine>,
     /// When it was started, in real time; else whoever takes its steps says how long it has been up.
     started_at: OnceLock<Instant>,
@@ -48,6 +50,7 @@ impl Parts {
             settings,
             returns: Arc::clone(machine.returns()),
             signals: Signals::default(),
+            clock_book: ClockBook::default(),
             machine: Mutex::new(machine),
             started_at: OnceLock::new(),
             told_uptime: AtomicU64::new(0),

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::parts::Parts;
-use crate::{Dispatcher, Observer, Settings, claimer, housekeeping, launcher, recorder, timer};
+use crate::{Dispatcher, Observer, Settings, claimer, clock_watch, housekeeping, launcher, recorder, timer};
 
 /// Fires what is due.
 pub struct Runner {
@@ -23,6 +23,7 @@ pub struct Running {
     launcher: JoinHandle<()>,
     recorder: JoinHandle<()>,
     housekeeper: JoinHandle<()>,
+    clock_watcher: JoinHandle<()>,
 }
 
 impl Runner {
@@ -48,8 +49,9 @@ impl Runner {
         let claimer = tokio::spawn(claimer::run(Arc::clone(&parts)));
         let launcher = tokio::spawn(launcher::run(Arc::clone(&parts)));
         let recorder = tokio::spawn(recorder::run(Arc::clone(&parts)));
-        let housekeeper = tokio::spawn(housekeeping::run(Arc::clone(&parts), stopped));
-        Ok(Running { parts, stop, claimer, launcher, recorder, housekeeper })
+        let housekeeper = tokio::spawn(housekeeping::run(Arc::clone(&parts), stopped.clone()));
+        let clock_watcher = tokio::spawn(clock_watch::run(Arc::clone(&parts), stopped));
+        Ok(Running { parts, stop, claimer, launcher, recorder, housekeeper, clock_watcher })
     }
 }
 
@@ -58,12 +60,13 @@ impl Running {
     /// and what has finished is recorded. What is still under way then is abandoned unrecorded: it will
     /// be repeated with the same execution tag.
     pub async fn stop(self) {
-        let Self { parts, stop, claimer, launcher, recorder, housekeeper } = self;
+        let Self { parts, stop, claimer, launcher, recorder, housekeeper, clock_watcher } = self;
         stop.send_replace(true);
         parts.with(|machine, _| machine.stop());
-        let aborts = [&claimer, &launcher, &recorder, &housekeeper].map(JoinHandle::abort_handle);
+        let tasks = [&claimer, &launcher, &recorder, &housekeeper, &clock_watcher];
+        let aborts = tasks.map(JoinHandle::abort_handle);
         let finish = async {
-            let _ = tokio::join!(claimer, launcher, recorder, housekeeper);
+            let _ = tokio::join!(claimer, launcher, recorder, housekeeper, clock_watcher);
         };
         if tokio::time::timeout(parts.settings.grace, finish).await.is_err() {
             let count = parts.machine().under_way();

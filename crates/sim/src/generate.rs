@@ -78,12 +78,13 @@ impl Author {
                 let times = if self.dice.once_in(3) { 1 + self.dice.below(12) } else { 1 };
                 self.ops.extend(std::iter::repeat_n(Op::Fault(call, when, kind), times));
             }
-            92..95 => {
+            92..94 => {
                 let ms = self.distance().min(3 * HOUR);
                 let ms = if self.dice.once_in(2) { ms } else { -ms };
-                self.now_ms += ms;
-                self.ops.push(Op::Jump(ms));
+                self.jump(ms);
+                self.ops.push(Op::Repair(node));
             }
+            94 => self.excursion(node, job),
             95 if self.dice.once_in(2) => {
                 let ms = self.dice.between(30, 70) * DAY;
                 self.now_ms += ms;
@@ -96,6 +97,36 @@ impl Author {
             }
             _ => self.down(node),
         }
+    }
+
+    /// The clock goes ahead, something happens there, and it is set back.
+    fn excursion(&mut self, node: usize, job: usize) {
+        let ms = self.distance().clamp(2 * MINUTE, 5 * DAY);
+        if self.dice.once_in(2) {
+            // It ends while the clock is ahead, and has something left when that is set back.
+            let end = Some((self.now_ms + ms * 3 / 4) / SECOND);
+            let sketch = Sketch { end, on: true, ..self.sketch() };
+            self.ops.push(Op::Put(job, sketch));
+        }
+        self.jump(ms);
+        for _ in 0..1 + self.dice.below(4) {
+            match self.dice.below(3) {
+                0 => self.write(),
+                1 => self.ops.push(Op::Tick(node)),
+                _ => {
+                    let ms = self.dice.between(1, 10) * MINUTE;
+                    self.now_ms += ms;
+                    self.ops.push(Op::Elapse(ms));
+                }
+            }
+        }
+        self.jump(-ms);
+        self.ops.push(Op::Repair(node));
+    }
+
+    fn jump(&mut self, ms: i64) {
+        self.now_ms += ms;
+        self.ops.push(Op::Jump(ms));
     }
 
     /// Something happens in the middle of a tick.

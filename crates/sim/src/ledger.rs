@@ -7,6 +7,7 @@
 //! - [`account`]: one job: its definition, spans, occurrences, records.
 //! - [`span`]: a time in which the schedule of a job was on; every occurrence in it has one outcome.
 //! - [`hold`]: a claim from the agenda to its end.
+//! - [`repair`]: what is made of a job that has come further than the clock.
 //! - [`judge`]: what a read shows, compared with the account.
 //! - [`observation`]: what it is told. A world tells it all of that as it happens; of a real process much is
 //!   found out later, see [`evidence`](crate::evidence).
@@ -15,6 +16,7 @@ mod account;
 mod hold;
 mod judge;
 mod observation;
+mod repair;
 mod settle;
 mod span;
 
@@ -42,7 +44,7 @@ impl Book {
 pub type Sights = BTreeMap<&'static str, u64>;
 
 /// What many histories must come to, or they show little.
-pub const SIGHTS: [&str; 20] = [
+pub const SIGHTS: [&str; 24] = [
     "a claim was taken back by an edit",
     "a claim was lost",
     "a newer occurrence was taken",
@@ -62,6 +64,10 @@ pub const SIGHTS: [&str; 20] = [
     "something was skipped as overlapping",
     "the collection was full",
     "a job was purged",
+    "a job was put back to the clock",
+    "a job went on that had ended ahead of the clock",
+    "a skip ahead of the clock was withdrawn",
+    "something started ahead of the clock was passed",
     "history was pruned",
 ];
 

@@ -35,6 +35,8 @@ pub enum Op {
     Restart(usize),
     /// A node lets go of what is older than 60 days.
     KeepHouse(usize),
+    /// A node looks for jobs that have come further than the clock, and puts them back.
+    Repair(usize),
     /// A node gives back what it has not begun, finishes what it has, and goes.
     Stop(usize),
     /// PUT of a job.

@@ -169,7 +169,23 @@ impl Agenda for Watched {
     }
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
-        self.shared.store().repair(repairs).await
+        let fault = self.shared.take_fault(Call::Write);
+        fault.check(When::Before)?;
+        let store = self.shared.store();
+        let mut states = Vec::with_capacity(repairs.len());
+        for repair in &repairs {
+            let found = store.job_in_collection(&repair.job.key).await?;
+            states.push(found.and_then(|(_, job)| job).map(|job| job.state));
+        }
+        let answers = store.repair(repairs.clone()).await?;
+        for ((repair, answer), state) in repairs.iter().zip(&answers).zip(states) {
+            if *answer == Repaired::Written {
+                let states = (state.unwrap_or(repair.job.state), repair.job.state);
+                self.shared.book.open().repaired(repair.job.id, repair.withdrawn.after, states);
+            }
+        }
+        fault.check(When::After)?;
+        Ok(answers)
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
+use punctual_model::inspect::FindingKind;
 use punctual_model::{
     Clock, Collection, CollectionKey, CollectionState, Job, JobId, JobKey, Quota, Record, Skip, Sku, decide,
     inspect,
@@ -111,6 +112,8 @@ struct World {
     api: Watched,
     nodes: Vec<Node>,
     elapsed_ms: i64,
+    /// Faults have stopped.
+    calm: bool,
 }
 
 impl World {
@@ -121,7 +124,7 @@ impl World {
         let api = Watched { node: None, gate: Gate::default(), clock: clock.clone(), shared: shared.clone() };
         let script = Script::default();
         let nodes = (0..NODES).map(|node| Node::new(node, &shared, &clock, &script, &opened)).collect();
-        let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0 };
+        let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0, calm: false };
         for index in 0..COLLECTIONS {
             let made = block_on(world.caller().make(world.collection(index)));
             assert!(made.is_ok(), "an empty store takes a collection: {made:?}");
@@ -175,6 +178,9 @@ impl World {
             Op::Restart(node) => self.nodes[node % NODES].up = true,
             Op::Stop(node) => self.nodes[node % NODES].stop(),
             Op::KeepHouse(node) => self.keep_house(node % NODES),
+            Op::Repair(node) => {
+                self.nodes[node % NODES].repair();
+            }
             Op::Answer(job, answer, times) => self.script.add(&job_name(job), answer, times),
             Op::Fault(call, when, kind) => self.shared.add_fault(call, when, kind),
             Op::Put(..)
@@ -324,6 +330,7 @@ impl World {
             node.poll();
             node.resume();
         }
+        self.repair();
         self.drain();
         // What is retried or comes tomorrow is done as well.
         for hours in [1, 23] {
@@ -334,6 +341,19 @@ impl World {
         let problems: Vec<String> =
             self.book.open().accounts.values().flat_map(Account::unaccounted).collect();
         self.book.open().extend(problems);
+    }
+
+    /// After the clock was set back whatever has come further goes on from there.
+    fn repair(&mut self) {
+        self.calm = true;
+        let done = self.nodes[0].repair();
+        let now = self.clock.now();
+        let mut ledger = self.book.open();
+        let stuck = ledger.still_ahead(now);
+        ledger.extend(stuck);
+        if !done {
+            ledger.extend(vec!["jobs that are ahead of the clock can't be put back".into()]);
+        }
     }
 
     fn drain(&mut self) {
@@ -390,7 +410,9 @@ impl World {
         let found = block_on(self.shared.store().survey(&ask)).expect("the store itself has no faults");
         let flaws = found.iter().flat_map(|evidence| {
             let told = move |flaw| format!("the inspector finds of {:?}: {flaw:?}", evidence.key);
-            inspect::judge(evidence).into_iter().map(told)
+            let flaws = inspect::judge(evidence, Some(self.clock.now())).into_iter();
+            // Between a step back of the clock and the repair, jobs are ahead.
+            flaws.filter(|flaw| self.calm || flaw.kind != FindingKind::Ahead).map(told)
         });
         self.book.open().extend(flaws.collect());
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use punctual_model::inspect::{
     Census, Due, Evidence, FaultedJob, HistoryEvidence, Standing, Subject, Tally, Trace,
 };
-use punctual_model::{CollectionKey, GroupKey, JobId, RecordStatus};
+use punctual_model::{CollectionKey, GroupKey, JobId, Progress, RecordStatus};
 use punctual_store::codec::{self, Number};
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{CollectionEvidence, Extent, FAULTED_COUNT_MAX, HistoryCursor, SurveyAsk, Vault};
@@ -118,7 +118,7 @@ pub(crate) fn collections(
 pub(crate) fn damage_of(conn: &Connection, subject: &Subject) -> Result<Option<String>, Mishap> {
     match subject {
         // A whole survey says more of a job.
-        Subject::Job(_) => Ok(None),
+        Subject::Job(_) | Subject::Clock => Ok(None),
         Subject::Group(GroupKey { subscription, name }) => {
             damage(row::one(conn, query::group, [subscription.folded(), name.folded()], row::group))
         }
@@ -173,7 +173,8 @@ fn standing(row: &Row<'_>) -> Result<(Standing, bool), Mishap> {
     let capped_generation: u32 = row.get(4)?;
     let StandingColumns { progress, state, generation, put_at, counters, revision, .. } =
         StandingColumns::read(row, STANDING)?;
-    let standing = Standing { state, generation, put_at, counters, entry: progress.entry, revision };
+    let Progress { entry, past_at, .. } = progress;
+    let standing = Standing { state, generation, put_at, counters, entry, past_at, revision };
     Ok((standing, capped_generation == generation))
 }
 

@@ -43,6 +43,15 @@ pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dura
         .map_err(|_| Error::custom(format!("must be 0 or more, not {seconds}")))
 }
 
+/// For how many seconds a step of the clock is held: a server that fires nothing for longer is down.
+pub(super) fn hold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let hold = seconds(deserializer)?;
+    if hold <= Duration::from_secs(3_600) {
+        return Ok(hold);
+    }
+    Err(Error::custom(format!("must be at most 3600, not {}", hold.as_secs_f64())))
+}
+
 /// Networks, or single addresses.
 pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let list = Vec::<String>::deserialize(deserializer)?;

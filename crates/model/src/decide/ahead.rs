@@ -15,7 +15,7 @@ pub(super) const STRETCHES_MAX: usize = 1_000;
 const RETIMED_MAX: usize = 10_000;
 
 /// The occurrence at an instant, or the first one behind it that has no outcome yet.
-pub(super) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
+pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
     let mut next = at;
     for stretch in ahead {
         if stretch.first_at <= next && next <= stretch.last_at {

@@ -18,6 +18,8 @@ pub enum Subject {
     Collection(CollectionKey),
     /// A record of a job's history, by its sequence number.
     Record(JobId, i64),
+    /// The clock of the machine.
+    Clock,
 }
 
 impl Subject {
@@ -25,14 +27,14 @@ impl Subject {
     pub fn job(&self) -> Option<JobId> {
         match self {
             Self::Job(job) | Self::Record(job, _) => Some(*job),
-            Self::Group(_) | Self::Collection(_) => None,
+            Self::Group(_) | Self::Collection(_) | Self::Clock => None,
         }
     }
 
     /// What it is called if it can't be read.
     pub fn unreadable_kind(&self) -> FindingKind {
         match self {
-            Self::Job(_) | Self::Group(_) | Self::Collection(_) => FindingKind::Unreadable,
+            Self::Job(_) | Self::Group(_) | Self::Collection(_) | Self::Clock => FindingKind::Unreadable,
             Self::Record(..) => FindingKind::UnreadableRecord,
         }
     }

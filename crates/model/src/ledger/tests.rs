@@ -218,3 +218,78 @@ fn record(nominal_at: Timestamp, status: RecordStatus) -> Record {
         message: String::new(),
     }
 }
+
+/// A job that fired once a minute for three minutes while the clock was an hour ahead, and was repaired.
+fn fired_ahead(rule: Rule) -> (Job, Vec<Record>) {
+    let mut job = put(rule);
+    let starts = ["2026-11-15T13:00:00Z", "2026-11-15T13:01:00Z", "2026-11-15T13:02:00Z"].map(at);
+    job.progress.past_at = Some(at("2026-11-15T12:00:10Z"));
+    job.progress.started_count = 3;
+    job.progress.ahead = vec![crate::Stretch { first_at: starts[0], last_at: starts[2] }];
+    job.progress.entry = Some(Entry::scheduled(at("2026-11-15T12:01:00Z")));
+    let record = |nominal_at: Timestamp| Record {
+        job: job.id,
+        generation: job.generation,
+        nominal_at,
+        cause: Cause::Schedule,
+        step: 0,
+        attempt: 0,
+        ordinal: 1,
+        started_at: nominal_at + SignedDuration::from_secs(1),
+        ended_at: nominal_at + SignedDuration::from_secs(2),
+        status: RecordStatus::Completed,
+        message: String::new(),
+    };
+    let records = starts.into_iter().map(record).collect();
+    (job, records)
+}
+
+#[test]
+fn what_was_started_while_the_clock_was_ahead_is_told_and_not_pending() {
+    let (job, records) = fired_ahead(minutely());
+    let mut ledger = ledger(&job);
+    ledger.records = records.iter().collect();
+    let page = ledger.page(at("2026-11-15T12:59:00Z"), at("2026-11-15T13:04:00Z"), 100);
+    let rows: Vec<_> = page.rows.iter().map(|row| (row.outcome, row.ahead)).collect();
+    let (pending, started) = ((Outcome::Pending, false), (Outcome::Succeeded, true));
+    assert_eq!(rows, [pending, started, started, started, pending, pending]);
+    ledger.now = at("2026-11-15T13:01:30Z");
+    let page = ledger.page(at("2026-11-15T13:01:00Z"), at("2026-11-15T13:02:00Z"), 100);
+    let rows: Vec<_> = page.rows.iter().map(|row| (row.outcome, row.ahead)).collect();
+    assert_eq!(rows, [(Outcome::Succeeded, false), started], "its time has come since");
+}
+
+#[test]
+fn what_was_started_ahead_counts_once_wherever_the_window_begins() {
+    // Three were started; of 100 the other 97 are to come, without the minutes that were started.
+    let (job, records) = fired_ahead(counted(minutely(), 100));
+    let mut ledger = ledger(&job);
+    ledger.records = records.iter().collect();
+    for from in
+        ["2026-11-15T12:00:30Z", "2026-11-15T12:30:00Z", "2026-11-15T13:01:00Z", "2026-11-15T13:10:00Z"]
+    {
+        let page = ledger.page(at(from), at("2026-11-16T00:00:00Z"), 1_000);
+        assert_eq!(
+            page.rows.last().map(|row| row.due_at.to_string()).as_deref(),
+            Some("2026-11-15T13:40:00Z")
+        );
+    }
+}
+
+#[test]
+fn what_is_to_come_is_shown_behind_a_retry_of_what_was_started_ahead() {
+    let (mut job, records) = fired_ahead(minutely());
+    let retry = Entry {
+        ordinal: 3,
+        attempt: 1,
+        due_at: at("2026-11-15T12:00:40Z"),
+        ..Entry::scheduled(at("2026-11-15T13:02:00Z"))
+    };
+    job.progress.entry = Some(retry);
+    let mut ledger = ledger(&job);
+    ledger.records = records.iter().collect();
+    let page = ledger.page(at("2026-11-15T12:00:30Z"), at("2026-11-15T13:05:00Z"), 1_000);
+    assert_eq!(page.rows.len(), 65);
+    assert_eq!((page.rows[0].due_at, page.rows[0].outcome), (at("2026-11-15T12:01:00Z"), Outcome::Pending));
+    assert_eq!((page.rows[61].outcome, page.rows[61].ahead), (Outcome::Retrying, true));
+}

@@ -241,7 +241,7 @@ impl Book {
 /// The name of what is not a job.
 fn name(subject: &Subject) -> Option<String> {
     match subject {
-        Subject::Job(_) => None,
+        Subject::Job(_) | Subject::Clock => None,
         Subject::Group(key) => Some(format!("resource group {}", key.name)),
         Subject::Collection(key) => Some(format!("collection {}/{}", key.group.name, key.name)),
         Subject::Record(_, sequence) => Some(format!("record {sequence}")),

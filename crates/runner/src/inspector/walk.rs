@@ -212,7 +212,8 @@ impl Inspector {
     /// What is wrong with a job; none if it can't be said now.
     async fn flaws(&self, mut evidence: Evidence) -> Result<Option<Vec<Flaw>>, Trouble> {
         for _ in 0..READS_MAX {
-            let flaws = judge(&evidence);
+            let now = self.clock.watch().map(|_| self.clock.now());
+            let flaws = judge(&evidence, now);
             if flaws.is_empty() {
                 return if evidence.claimed {
                     Ok(None)
@@ -221,7 +222,7 @@ impl Inspector {
                 };
             }
             let Some(again) = self.read_again(evidence.job).await? else { return Ok(Some(Vec::new())) };
-            let same = revision(&again) == revision(&evidence) && judge(&again) == flaws;
+            let same = revision(&again) == revision(&evidence) && judge(&again, now) == flaws;
             if same {
                 return self.with_long_history(&again, flaws).await;
             }

@@ -5,6 +5,7 @@
 mod captured;
 mod claims;
 mod clock;
+mod clock_steps;
 mod housekeeping;
 mod inspector;
 mod log;

@@ -23,12 +23,13 @@ use crate::captured::Captured;
 use crate::world::{World, at, minutely, once, spent};
 
 /// A store whose calls fail so many times before they go through.
-struct Troubled {
+pub(crate) struct Troubled {
     inner: Arc<MemoryStore>,
     claims: AtomicUsize,
     begins: AtomicUsize,
     settles: AtomicUsize,
     releases: AtomicUsize,
+    pub(crate) repairs: AtomicUsize,
     /// The store never takes a settlement of this job while this is set.
     poison: Mutex<Option<&'static str>>,
     /// Claims of this job come without the entry that was claimed, which is a bug: deciding what follows panics.
@@ -42,7 +43,7 @@ struct Troubled {
 }
 
 impl Troubled {
-    fn new(world: &World, claims: usize, begins: usize, settles: usize) -> Arc<Self> {
+    pub(crate) fn new(world: &World, claims: usize, begins: usize, settles: usize) -> Arc<Self> {
         let inner = Arc::clone(&world.store);
         let [claims, begins, settles] = [claims, begins, settles].map(AtomicUsize::new);
         Arc::new(Self {
@@ -51,6 +52,7 @@ impl Troubled {
             begins,
             settles,
             releases: AtomicUsize::new(0),
+            repairs: AtomicUsize::default(),
             poison: Mutex::default(),
             bare: Mutex::default(),
             mad: Mutex::default(),
@@ -117,6 +119,7 @@ impl Agenda for Troubled {
     }
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
+        check(&self.repairs, "repair")?;
         self.inner.repair(repairs).await
     }
 

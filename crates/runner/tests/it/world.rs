@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{self, Placement};
 use punctual_model::{
-    Action, ActionKind, Clock, Collection, CollectionKey, CollectionState, Firing, HttpAction, Job, JobKey,
-    JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
+    Action, ActionKind, Clock, ClockReading, ClockWatch, Collection, CollectionKey, CollectionState, Firing,
+    HttpAction, Job, JobKey, JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
 };
 use punctual_recurrence::{Frequency, Rule};
 use punctual_runner::{Dispatcher, Log, Observer, Runner, Settings};
@@ -27,17 +27,39 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 }
 
 /// A clock that stands still until it is set.
-pub(crate) struct ManualClock(Mutex<Timestamp>);
+pub(crate) struct ManualClock {
+    reading: Mutex<ClockReading>,
+    watch: Option<ClockWatch>,
+}
 
 impl ManualClock {
+    /// A clock at noon, watched for steps if these are to be held for some time.
+    fn new(hold: Option<Duration>) -> Self {
+        let reading = ClockReading { wall: at(0), boot: Duration::ZERO };
+        let watch = hold.map(|hold| ClockWatch::new(hold, reading));
+        Self { reading: Mutex::new(reading), watch }
+    }
+
     pub(crate) fn set(&self, now: Timestamp) {
-        *self.0.lock().unwrap() = now;
+        self.reading.lock().unwrap().wall = now;
+    }
+
+    /// Time passes, in seconds.
+    pub(crate) fn pass(&self, seconds: u32) {
+        let mut reading = self.reading.lock().unwrap();
+        reading.wall += SignedDuration::from_secs(seconds.into());
+        reading.boot += Duration::from_secs(seconds.into());
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
+        let reading = *self.reading.lock().unwrap();
+        self.watch.as_ref().map_or(reading.wall, |watch| watch.believe(reading))
+    }
+
+    fn watch(&self) -> Option<&ClockWatch> {
+        self.watch.as_ref()
     }
 }
 
@@ -130,7 +152,16 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        let clock = Arc::new(ManualClock(Mutex::new(at(0))));
+        Self::on(ManualClock::new(None)).await
+    }
+
+    /// With a clock that is watched: a step forward is held for so many seconds.
+    pub(crate) async fn watched(hold: u64) -> Self {
+        Self::on(ManualClock::new(Some(Duration::from_secs(hold)))).await
+    }
+
+    async fn on(clock: ManualClock) -> Self {
+        let clock = Arc::new(clock);
         let target = Target {
             clock: Arc::clone(&clock),
             seen: Mutex::default(),

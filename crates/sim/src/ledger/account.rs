@@ -1,6 +1,6 @@
 //! One job as it must be.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::Timestamp;
 use punctual_model::{Cause, Counters, Entry, JobKey, JobSpec, Record, Skip};
@@ -17,9 +17,9 @@ pub(crate) struct Account {
     pub(crate) put_at: Timestamp,
     pub(super) timetable: Timetable,
     /// No scheduled occurrence before this instant counts any more.
-    floor_at: Option<Timestamp>,
+    pub(super) floor_at: Option<Timestamp>,
     /// The latest scheduled occurrence of this generation that was started or skipped.
-    past_at: Option<Timestamp>,
+    pub(super) past_at: Option<Timestamp>,
     /// Whether the collection is on.
     pub(super) shelf_on: bool,
     /// All spans; the last may be open.
@@ -228,9 +228,21 @@ impl Account {
 
     /// Whether the main action of the latest scheduled occurrence failed for good.
     pub(super) fn last_failed(&self) -> bool {
+        let latest = self.scheduled_now().max_by_key(|(_, occurrence)| occurrence.ordinal);
+        latest.is_some_and(|(_, last)| last.main == Main::Failed)
+    }
+
+    /// The scheduled occurrences of this generation that were started.
+    pub(super) fn scheduled_now(&self) -> impl Iterator<Item = (Timestamp, &Occurrence)> {
         let scheduled = (self.generation, Cause::Schedule, Timestamp::MIN)
             ..=(self.generation, Cause::Schedule, Timestamp::MAX);
-        self.occurrences.range(scheduled).next_back().is_some_and(|(_, last)| last.main == Main::Failed)
+        self.occurrences.range(scheduled).map(|((_, _, at), occurrence)| (*at, occurrence))
+    }
+
+    /// Those that were started and are not before an instant.
+    fn done_after(&self, from: Option<Timestamp>) -> BTreeSet<Timestamp> {
+        let done = self.scheduled_now().map(|(at, _)| at);
+        from.map(|from| done.filter(|at| *at >= from).collect()).unwrap_or_default()
     }
 
     /// How many runs were accepted and not started.
@@ -270,7 +282,7 @@ impl Account {
         }
     }
 
-    fn open_span(&mut self) {
+    pub(super) fn open_span(&mut self) {
         if !self.on() {
             return;
         }
@@ -280,7 +292,8 @@ impl Account {
             Some(from) => self.timetable.at_or_after(from),
         };
         let chained = self.spec.recurrence.is_some();
-        self.spans.push(Span::new(&self.timetable, cursor, chained));
+        let done = self.done_after(cursor);
+        self.spans.push(Span::new(&self.timetable, cursor, chained, done));
     }
 
     fn close_span(&mut self, at: Timestamp, skips: &[Skip]) -> Vec<String> {
@@ -336,6 +349,6 @@ impl Account {
     }
 }
 
-fn timetable(spec: &JobSpec, put_at: Timestamp) -> Timetable {
+pub(super) fn timetable(spec: &JobSpec, put_at: Timestamp) -> Timetable {
     spec.timetable(put_at).expect("worlds have valid rules only")
 }

@@ -157,8 +157,9 @@ impl Ledger {
         hold.shot =
             Some(Shot { nominal_at: firing.nominal_at, started_at: now, ended_at: now, succeeded: None });
         let (id, entry, edits, abandoned) = (hold.job, hold.entry, hold.edits, hold.abandoned);
-        // What tells a run from others may be ahead of the clock.
-        let early = entry.cause == Cause::Schedule && entry.nominal_at.max(firing.nominal_at) > now;
+        // What tells a run from others may be ahead of the clock, and so may what was started when the clock was.
+        let first = entry.cause == Cause::Schedule && !entry.started();
+        let early = first && entry.nominal_at.max(firing.nominal_at) > now;
         if entry.due_at > now || early {
             self.problems.push(format!("{name}: was fired at {now}, before its time: {entry:?}"));
         }
@@ -242,7 +243,11 @@ impl Account {
             if rule.end_at.is_some_and(|end_at| at > end_at) {
                 blame(format!("{at} was fired after the end"));
             }
-            let newer = self.timetable.next_after(at).filter(|newer| *newer <= now);
+            let newer = match self.spans.last() {
+                Some(span) => span.next_after(at),
+                None => self.timetable.next_after(at),
+            };
+            let newer = newer.filter(|newer| *newer <= now);
             if let Some(newer) = newer.filter(|_| now.duration_since(at) > LATE) {
                 blame(format!("{at} was fired although {newer} is due as well"));
             }

@@ -1,5 +1,7 @@
 //! A time in which the schedule of a job was on.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use punctual_model::Skip;
 use punctual_recurrence::{TICK, Timetable};
@@ -9,6 +11,8 @@ use punctual_recurrence::{TICK, Timetable};
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     timetable: Timetable,
+    /// Occurrences that were started while the clock was ahead: they have their outcome before it is their turn.
+    done: BTreeSet<Timestamp>,
     /// Whether the rule alone says what comes next. A job that runs once may run when it is switched on.
     chained: bool,
     /// The first occurrence without an outcome; none if there is none left.
@@ -21,8 +25,27 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    pub(super) fn new(timetable: &Timetable, cursor: Option<Timestamp>, chained: bool) -> Self {
-        Self { timetable: timetable.clone(), chained, cursor, closed_at: None, passed_over: None }
+    pub(super) fn new(
+        timetable: &Timetable,
+        first: Option<Timestamp>,
+        chained: bool,
+        done: BTreeSet<Timestamp>,
+    ) -> Self {
+        let timetable = timetable.clone();
+        let mut span = Self { timetable, done, chained, cursor: first, closed_at: None, passed_over: None };
+        if let Some(first) = first.filter(|first| span.done.contains(first)) {
+            span.cursor = span.next_after(first);
+        }
+        span
+    }
+
+    /// The first occurrence after an instant that is not done.
+    pub(super) fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
+        let mut next = self.timetable.next_after(at)?;
+        while self.done.contains(&next) {
+            next = self.timetable.next_after(next)?;
+        }
+        Some(next)
     }
 
     /// One occurrence has its outcome.
@@ -55,14 +78,20 @@ impl Span {
     /// The occurrence has its outcome elsewhere: it was in flight when the span began.
     pub(super) fn pass(&mut self, at: Timestamp) {
         if self.cursor == Some(at) {
-            self.cursor = self.timetable.next_after(at);
+            self.cursor = self.next_after(at);
         }
     }
 
     /// The newest occurrence that is due at an instant, of those without an outcome.
     pub(super) fn newest_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let first = self.cursor.filter(|first| *first <= now)?;
-        Some(self.timetable.due_between(first, now).map_or(first, |due| due.last))
+        let mut newest = self.cursor.filter(|first| *first <= now)?;
+        if self.done.is_empty() {
+            return Some(self.timetable.due_between(newest, now).map_or(newest, |due| due.last));
+        }
+        while let Some(next) = self.next_after(newest).filter(|next| *next <= now) {
+            newest = next;
+        }
+        Some(newest)
     }
 
     fn advance(&mut self, first: Timestamp, last: Timestamp) -> Result<(), String> {
@@ -73,7 +102,7 @@ impl Span {
             return Ok(());
         }
         let expected = self.cursor;
-        self.cursor = self.timetable.next_after(last);
+        self.cursor = self.next_after(last);
         match expected {
             Some(cursor) if cursor == first => Ok(()),
             Some(cursor) if cursor < first => Err(format!("{cursor} has no outcome, and {first} has one")),

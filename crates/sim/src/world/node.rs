@@ -124,6 +124,11 @@ impl Node {
         }
     }
 
+    /// Puts jobs back that have come further than the clock; whether all of them were.
+    pub(super) fn repair(&mut self) -> bool {
+        self.up && block_on(self.runner.repair()).is_ok_and(|report| report.busy.is_empty())
+    }
+
     /// Goes on from where it stayed.
     pub(super) fn resume(&mut self) {
         if let Some(course) = self.course.take() {

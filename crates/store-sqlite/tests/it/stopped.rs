@@ -54,7 +54,7 @@ async fn flaws(store: &dyn Survey, job_limit: usize) -> Vec<(i64, FindingKind)> 
     let all = survey(store, job_limit).await;
     let flaws_of = |one: &Evidence| {
         let records = one.unreadable_records.iter().map(|_| FindingKind::UnreadableRecord);
-        let kinds: Vec<_> = judge(one).into_iter().map(|flaw| flaw.kind).chain(records).collect();
+        let kinds: Vec<_> = judge(one, None).into_iter().map(|flaw| flaw.kind).chain(records).collect();
         kinds.into_iter().map(|kind| (one.job.0, kind)).collect::<Vec<_>>()
     };
     all.iter().flat_map(flaws_of).collect()

@@ -183,7 +183,7 @@ pub async fn evidence_is_what_was_written(store: Arc<dyn Store>) {
     assert_eq!((standing.state, standing.generation, standing.put_at), (job.state, 1, job.put_at));
     assert_eq!((standing.entry, standing.counters), (job.progress.entry, job.counters));
     assert_eq!(standing.revision, job.revision);
-    assert_eq!(judge(&evidence), []);
+    assert_eq!(judge(&evidence, None), []);
     let nobody = world.store.survey(&SurveyAsk::one(JobId(job.id.0 + 1), MANY)).await.unwrap();
     assert_eq!(nobody, []);
 }
@@ -196,7 +196,7 @@ pub async fn a_switched_off_collection_is_told(store: Arc<dyn Store>) {
         let job = world.put_job(a_job(collection.key.job("j"), None), &collection).await.unwrap();
         let evidence = one(&world, job.id).await;
         assert_eq!(evidence.collection_enabled, Some(false), "{state:?}");
-        assert_eq!(judge(&evidence), []);
+        assert_eq!(judge(&evidence, None), []);
     }
 }
 
@@ -224,7 +224,7 @@ pub async fn a_whole_history_counts_to_the_counters(store: Arc<dyn Store>) {
     let mut tally = Tally::default();
     tally.add(Trace { generation: 1, ordinal: 1, step: 0, status: RecordStatus::Completed });
     assert_eq!(evidence.history, HistoryEvidence::Whole(tally));
-    assert_eq!(judge(&evidence), []);
+    assert_eq!(judge(&evidence, None), []);
     // A new generation begins anew.
     let mut put = world.read(&job.key).await;
     put.generation = 2;
@@ -232,7 +232,7 @@ pub async fn a_whole_history_counts_to_the_counters(store: Arc<dyn Store>) {
     world.put_job(put, &collection).await.unwrap();
     let evidence = one(&world, job.id).await;
     assert_eq!(evidence.history, HistoryEvidence::Whole(Tally::default()));
-    assert_eq!(judge(&evidence), []);
+    assert_eq!(judge(&evidence, None), []);
 }
 
 pub async fn a_history_that_was_let_go_of_proves_nothing(store: Arc<dyn Store>) {

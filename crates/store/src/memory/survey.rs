@@ -112,6 +112,7 @@ impl State {
             put_at: job.put_at,
             counters: job.counters,
             entry: job.progress.entry,
+            past_at: job.progress.past_at,
             revision: job.revision,
         };
         let capped = self.capped.get(&job.id) == Some(&job.generation);
