@@ -17,7 +17,8 @@ use crate::state::ApiState;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkup {
-    /// `healthy`, `findings`, `trouble` (the store can't be read), or `off` (nobody looks).
+    /// `healthy`, `findings`, `trouble` (the store can't be read, or has a problem as a whole), or
+    /// `off` (nobody looks).
     pub status: String,
     /// The version of the program.
     pub version: String,
@@ -32,6 +33,9 @@ pub struct Checkup {
     pub scan: Scan,
     /// The entry that has been due for longest and that nobody has taken.
     pub oldest_due: Option<OldestDue>,
+    /// What is wrong with the store as a whole, a sentence each that says what to do.
+    #[serde(default)]
+    pub problems: Vec<String>,
     /// What can be found, how much of it there is, and what it means.
     pub kinds: Vec<Kind>,
     /// What does not hold now.
@@ -137,6 +141,7 @@ impl Checkup {
         let status = match report {
             Report { enabled: false, .. } => "off",
             Report { trouble: Some(_), .. } => "trouble",
+            Report { problems, .. } if !problems.is_empty() => "trouble",
             Report { counts, .. } if counts.iter().any(|count| count.open > 0) => "findings",
             Report { .. } => "healthy",
         };
@@ -148,6 +153,7 @@ impl Checkup {
             jobs: census.map(Jobs::new),
             scan: Scan::new(report),
             oldest_due: report.oldest_due.map(|due| OldestDue::new(due, now)),
+            problems: report.problems.clone(),
             kinds: report.counts.iter().map(Kind::new).collect(),
             findings: report.findings.iter().map(FindingView::new).collect(),
         }

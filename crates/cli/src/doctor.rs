@@ -21,7 +21,10 @@ pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("could not start the runtime")?;
     let (checkup, place) = match &options.data {
-        Some(dir) => (runtime.block_on(stopped::check(dir))?, dir.display().to_string()),
+        Some(dir) => {
+            let checkup = runtime.block_on(stopped::check(dir, options.key_file.as_deref()))?;
+            (checkup, dir.display().to_string())
+        }
         None => {
             let server = client::Server::read(&options.url, options.ca.as_deref())?;
             let timeout = Duration::from_secs(options.timeout);

@@ -142,6 +142,10 @@ pub(crate) struct DoctorOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
+    /// With --data, the key file, where it is not `keys` in that directory.
+    #[arg(long, value_name = "FILE", requires = "data")]
+    pub(crate) key_file: Option<PathBuf>,
+
     /// The form of the answer.
     #[arg(long, value_enum, default_value_t = Output::Table)]
     pub(crate) output: Output,

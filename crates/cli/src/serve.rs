@@ -5,6 +5,7 @@ mod fire;
 mod inspect;
 mod keys;
 mod log;
+mod private;
 mod refused;
 mod stop;
 mod tls;
@@ -21,12 +22,12 @@ use punctual_api::ApiState;
 use punctual_arm::Locations;
 use punctual_model::{Clock, Mint};
 use punctual_store::{Store, Vault};
-use punctual_store_sqlite::{Options as StoreOptions, SqliteStore};
+use punctual_store_sqlite::{DataDirectory, Options as StoreOptions, SqliteStore};
 
 use self::stop::Signals;
 use self::tls::Tls;
 use crate::clock::{VirtualClock, WatchedClock, real_now};
-use crate::config::{self, ClockConfig, Config, Override, Role};
+use crate::config::{self, ClockConfig, Config, Data, Override, Role};
 use crate::exit::{Exit, WrongUsage};
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
@@ -57,10 +58,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
 
     let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
     let clock = schedule_clock(&config);
-    let ring = keys::open(&config.data, mint.as_ref())?;
-    let vault = Arc::new(Vault::new(&ring));
-    let opened = SqliteStore::open(StoreOptions::new(&config.data.dir, vault, Arc::clone(&mint)));
-    let store: Arc<dyn Store> = Arc::new(opened.context("could not open the store")?);
+    let store = open_store(&config.data, &mint)?;
     tls.as_mut().map(Tls::save).transpose()?;
 
     let running = actions.map(|actions| fire::start(&config, actions, &store, &clock, &mint)).transpose()?;
@@ -111,6 +109,18 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     stopping.await.context("could not stop")?;
     tracing::info!("stopped");
     Ok(Exit::Fine)
+}
+
+/// Owns the data directory before anything in it is read or made, the keys included.
+fn open_store(data: &Data, mint: &Arc<dyn Mint>) -> anyhow::Result<Arc<dyn Store>> {
+    let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
+    let keys = keys::open(data, &directory, mint.as_ref())?;
+    let vault = Arc::new(Vault::new(&keys.ring));
+    let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(mint));
+    options.new_keys = keys.are_new();
+    let store = SqliteStore::open_in(directory, options).context("could not open the store")?;
+    keys.keep()?;
+    Ok(Arc::new(store))
 }
 
 fn grace(config: &Config) -> Duration {

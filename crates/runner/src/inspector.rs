@@ -94,6 +94,8 @@ impl Inspector {
     /// Looks once at what is due and what is claimed. `now` is real and does not go back.
     pub async fn look(&self, now: Instant) -> Result<(), Trouble> {
         self.book().begin_look();
+        let problems = self.store.problems().await?;
+        self.book().set_problems(problems);
         self.look_at_waits(now).await?;
         self.look_at_suspects().await?;
         self.look_at_left_out().await?;

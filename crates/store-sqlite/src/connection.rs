@@ -7,9 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Synchronous;
-
-/// The data file's name in its directory.
-pub(crate) const FILE: &str = "punctual.db";
+use crate::layout::DATABASE as FILE;
 
 /// Pages of the writer stay valid between transactions, since nobody else writes: this is what bounds
 /// its memory.
@@ -23,11 +21,11 @@ const WAL_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// Each has its statements prepared once; there are fewer than this.
 const STATEMENTS: usize = 80;
 
-/// The connection that writes.
+/// The connection that writes. The file is there: SQLite would make it readable by others.
 pub(crate) fn writer(dir: &Path, synchronous: Synchronous) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(
         dir.join(FILE),
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
     conn.busy_timeout(BUSY)?;
     conn.pragma_update(None, "journal_mode", "WAL")?;
@@ -61,12 +59,17 @@ pub(crate) fn reader(dir: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-fn set_up(conn: &Connection, synchronous: Synchronous, cache_kib: i64) -> rusqlite::Result<()> {
+/// Says whether a connection waits for the disk.
+pub(crate) fn set_synchronous(conn: &Connection, synchronous: Synchronous) -> rusqlite::Result<()> {
     let synchronous = match synchronous {
         Synchronous::Full => "FULL",
         Synchronous::Off => "OFF",
     };
-    conn.pragma_update(None, "synchronous", synchronous)?;
+    conn.pragma_update(None, "synchronous", synchronous)
+}
+
+fn set_up(conn: &Connection, synchronous: Synchronous, cache_kib: i64) -> rusqlite::Result<()> {
+    set_synchronous(conn, synchronous)?;
     conn.pragma_update(None, "cache_size", -cache_kib)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     // Otherwise the planner looks at bound values, and every binding has the statement prepared anew.

@@ -14,11 +14,15 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod access;
 mod ahead;
 mod book;
 mod checkpoint;
 mod connection;
 mod desk;
+mod directory;
+mod files;
+pub mod layout;
 mod lock;
 mod mishap;
 mod open;
@@ -35,6 +39,7 @@ mod survey;
 mod window;
 mod writer;
 
+pub use directory::DataDirectory;
 pub use open::{OpenError, Options, Synchronous};
-pub use stopped::StoppedStore;
+pub use stopped::{Keys, StoppedStore};
 pub use store::SqliteStore;

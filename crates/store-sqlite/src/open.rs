@@ -1,16 +1,17 @@
-//! Opening a data directory: own it, migrate it, check the key, start the threads.
+//! Opening the store of a data directory: migrate it, check the key.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use punctual_model::Mint;
-use punctual_store::{Place, Vault, VaultError};
+use punctual_store::{Vault, VaultError};
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
+use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
 use crate::lock::DirectoryLock;
-use crate::{connection, query, schema};
+use crate::{access, connection, query, schema};
 
 /// How a store is opened.
 pub struct Options {
@@ -24,12 +25,15 @@ pub struct Options {
     pub synchronous: Synchronous,
     /// How many threads read, two at least; each costs 2 MiB of cache at most.
     pub reader_count: usize,
+    /// The keys were just made, and take the place of others. Refused if something is sealed with those.
+    pub new_keys: bool,
 }
 
 impl Options {
     /// The usual way.
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, mint: Arc<dyn Mint>) -> Self {
-        Self { dir: dir.into(), vault, mint, synchronous: Synchronous::Full, reader_count: 3 }
+        let synchronous = Synchronous::Full;
+        Self { dir: dir.into(), vault, mint, synchronous, reader_count: 3, new_keys: false }
     }
 }
 
@@ -62,6 +66,44 @@ pub enum OpenError {
         /// Who has it, with its process id where that is known.
         owner: String,
     },
+    /// It, or a file in it, belongs to another user.
+    #[error(
+        "{} belongs to user {owner}, and this process runs as user {process}: run it as user {owner}, give the \
+         whole directory to user {process} with chown --recursive, or choose a directory that does not exist yet",
+        .path.display()
+    )]
+    Foreign {
+        /// The directory or file.
+        path: PathBuf,
+        /// The user that has it.
+        owner: u32,
+        /// The user of this process.
+        process: u32,
+    },
+    /// Others can use it, and that could not be changed.
+    #[error("others can use {}, and {why}: chmod {mode:o} {}, or choose another directory", .path.display(), .path.display())]
+    Open {
+        /// The directory or file.
+        path: PathBuf,
+        /// The mode that it should have.
+        mode: u32,
+        /// Why it was not changed.
+        why: String,
+    },
+    /// The data file was lost, and what belongs to it was not.
+    #[error(
+        "{}/punctual.db {what}, though {beside} is there: restore punctual.db from a backup, or move {beside} \
+         away to begin with no jobs",
+        .dir.display()
+    )]
+    Emptied {
+        /// The directory.
+        dir: PathBuf,
+        /// What is wrong with the data file.
+        what: &'static str,
+        /// The file that is there.
+        beside: &'static str,
+    },
     /// There is nothing in it.
     #[error("there is no data in {}", .dir.display())]
     Missing {
@@ -89,7 +131,7 @@ pub enum OpenError {
         known: usize,
     },
     /// The keys are not those that the secrets were sealed with.
-    #[error("the key file does not belong to this data directory")]
+    #[error("the key file does not belong to this data directory: put the right one in its place")]
     WrongKey(#[source] VaultError),
     /// The data file can't be used.
     #[error("could not open the data file")]
@@ -115,26 +157,22 @@ pub(crate) struct Last {
     pub(crate) job_count: i64,
 }
 
-const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
 const KEY_CHECK_TEXT: &[u8] = b"punctual";
 
-pub(crate) fn open(options: &Options) -> Result<Opened, OpenError> {
-    make_directory(&options.dir)
-        .map_err(|source| OpenError::Directory { dir: options.dir.clone(), source })?;
-    let lock = DirectoryLock::take(&options.dir)?;
-    let mut conn = connection::writer(&options.dir, options.synchronous)?;
+pub(crate) fn open(directory: DataDirectory, options: &Options) -> Result<Opened, OpenError> {
+    let DataDirectory { dir, conn, lock, .. } = directory;
+    let mut conn = match conn {
+        Some(conn) => conn,
+        None => {
+            access::make_database(&dir)
+                .map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
+            connection::writer(&dir, options.synchronous)?
+        }
+    };
+    connection::set_synchronous(&conn, options.synchronous)?;
     schema::migrate(&mut conn)?;
     let last = check_key(&conn, options)?;
     Ok(Opened { lock, conn, last })
-}
-
-/// Readable by its owner only: the history may hold what targets answered.
-fn make_directory(dir: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
 }
 
 /// Reads the counters and sees whether the vault opens what this file was sealed with.
@@ -147,10 +185,16 @@ fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
         .optional()?;
     let Some((sequence, revision, check, job_count)) = counters else {
         conn.execute(query::insert_counters, params![seal()])?;
+        // Into the data file itself, before the key file gets its name; see the module `directory`.
+        conn.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
         return Ok(Last { job: 0, sequence: 0, revision: 0, job_count: 0 });
     };
-    options.vault.open(KEY_CHECK, &check).map_err(OpenError::WrongKey)?;
-    if Vault::key_of(&check) != Ok(options.vault.newest()) {
+    let opened = options.vault.open(KEY_CHECK, &check);
+    let replaced = opened.is_err() && options.new_keys && sealed_count(conn)? == 0;
+    if !replaced {
+        opened.map_err(OpenError::WrongKey)?;
+    }
+    if replaced || Vault::key_of(&check) != Ok(options.vault.newest()) {
         conn.execute(query::set_key_check, params![seal()])?;
     }
     let job = conn.query_row(query::last_job, [], |row| row.get(0)).optional()?.unwrap_or(0);

@@ -40,6 +40,7 @@ mod text {
         grave
         group
         groups
+        has_counters
         history
         insert_collection
         insert_counters
@@ -56,6 +57,7 @@ mod text {
         job_ids
         job_standing
         jobs
+        key_check
         last_job
         marks
         prune_history
@@ -69,6 +71,7 @@ mod text {
         rollback
         save_counters
         schema_version
+        sealed_count
         set_capped
         set_key_check
         set_pruned_before

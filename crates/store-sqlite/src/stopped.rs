@@ -1,8 +1,8 @@
-//! The data of a server that is stopped, to be looked at. Nothing is written but the lock file, and
-//! what an older version wrote is not migrated. Without the keys all but the definitions can be looked at.
+//! The data of a server that is stopped, to be looked at. Nothing in it is changed, and what an older version
+//! wrote is not migrated. Without the keys all but the definitions can be looked at.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -15,26 +15,69 @@ use punctual_store::{
 };
 use rusqlite::Connection;
 
+use crate::directory::{self, KEY_CHECK};
 use crate::lock::DirectoryLock;
 use crate::mishap::Mishap;
 use crate::standing::hash;
-use crate::{OpenError, connection, query, row, schema, survey};
+use crate::{OpenError, access, connection, layout, query, row, schema, survey};
 
 /// The data of a server that is stopped. As long as this lives, no server starts on it.
 pub struct StoppedStore {
+    dir: PathBuf,
     conn: Mutex<Connection>,
     vault: Option<Vault>,
+    keys: Keys,
+    // Behind the connection and before the lock.
+    _traces: Traces,
     _lock: DirectoryLock,
 }
 
-impl StoppedStore {
-    /// Opens the data of a directory, and owns it from now on. Without a vault definitions are not read.
-    pub fn open(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
-        if !dir.join(connection::FILE).is_file() {
-            return Err(OpenError::Missing { dir: dir.to_owned() });
+/// The files that SQLite makes to read a data file. They are removed if they were not there before.
+struct Traces(Vec<PathBuf>);
+
+impl Traces {
+    fn new(dir: &Path) -> Self {
+        let files = [layout::WAL, layout::SHM].map(|name| dir.join(name));
+        let there = files.iter().any(|file| file.exists());
+        Self(if there { Vec::new() } else { files.into() })
+    }
+}
+
+impl Drop for Traces {
+    fn drop(&mut self) {
+        for file in &self.0 {
+            // They hold nothing: nothing was written, and no server can start yet.
+            let _ = std::fs::remove_file(file);
         }
-        let lock = DirectoryLock::take(dir)?;
+    }
+}
+
+/// What is known of the keys of such data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They are those that it was sealed with.
+    Fit,
+    /// They are others.
+    Wrong,
+    /// There are none.
+    Missing {
+        /// How many jobs have secrets that were sealed with them.
+        sealed_count: u64,
+    },
+}
+
+impl StoppedStore {
+    /// Opens the data of a directory, and owns it from now on. Without a vault, or with one of other keys,
+    /// definitions are not read.
+    pub fn open(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
+        let missing = || OpenError::Missing { dir: dir.to_owned() };
+        if !dir.is_dir() || !directory::has_database(dir)? {
+            return Err(missing());
+        }
+        let lock = DirectoryLock::take_to_look(dir)?;
+        let traces = Traces::new(dir);
         let conn = connection::reader(dir)?;
+        let seal = directory::seal(&conn, dir)?.ok_or_else(missing)?;
         let found: i64 = conn.query_row(query::schema_version, [], |row| row.get(0))?;
         let (found, known) = (usize::try_from(found).unwrap_or_default(), schema::VERSION);
         if found > known {
@@ -43,7 +86,19 @@ impl StoppedStore {
         if found < known {
             return Err(OpenError::Older { found, known });
         }
-        Ok(Self { conn: Mutex::new(conn), vault, _lock: lock })
+        let keys = match &vault {
+            Some(vault) if vault.open(KEY_CHECK, &seal).is_ok() => Keys::Fit,
+            Some(_) => Keys::Wrong,
+            None => Keys::Missing { sealed_count: directory::sealed_count(&conn)? },
+        };
+        let vault = vault.filter(|_| keys == Keys::Fit);
+        let conn = Mutex::new(conn);
+        Ok(Self { dir: dir.to_owned(), conn, vault, keys, _traces: traces, _lock: lock })
+    }
+
+    /// Whether the keys are those that the data was sealed with.
+    pub fn keys(&self) -> Keys {
+        self.keys
     }
 
     /// What is wrong with the file itself, a few at most. Reads all of it.
@@ -117,5 +172,10 @@ impl Survey for StoppedStore {
     /// Claims live in memory: a server that is stopped has none.
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         Ok(Vec::new())
+    }
+
+    async fn problems(&self) -> Result<Vec<String>, Trouble> {
+        access::strangers(&self.dir)
+            .map_err(|source| Trouble::Failed { doing: "look at the data directory", source: source.into() })
     }
 }

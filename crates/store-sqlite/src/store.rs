@@ -14,6 +14,8 @@ use punctual_store::{Vault, codec};
 use crate::book::Book;
 use crate::checkpoint::Checkpointer;
 use crate::desk::{Desk, WrittenJob};
+use crate::directory::DataDirectory;
+use crate::files::Files;
 use crate::lock::DirectoryLock;
 use crate::open::{self, Opened};
 use crate::reader::Readers;
@@ -31,14 +33,22 @@ pub struct SqliteStore {
     vault: Arc<Vault>,
     mint: Arc<dyn Mint>,
     book: Arc<Book>,
+    files: Arc<Files>,
     last_job: AtomicI64,
 }
 
 impl SqliteStore {
     /// Opens the store of a directory, which is made if need be, and owns it from now on.
     pub fn open(options: Options) -> Result<Self, OpenError> {
-        let Opened { lock, mut conn, last } = open::open(&options)?;
-        let Options { dir, vault, mint, synchronous, reader_count } = options;
+        Self::open_in(DataDirectory::own(&options.dir)?, options)
+    }
+
+    /// Opens the store of a directory that is owned already.
+    pub fn open_in(directory: DataDirectory, options: Options) -> Result<Self, OpenError> {
+        let dir = directory.dir.clone();
+        let Opened { lock, mut conn, last } = open::open(directory, &options)?;
+        let Options { vault, mint, synchronous, reader_count, .. } = options;
+        let files = Files::new(&dir).map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
         let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn)?;
         let readers = Readers::start(&dir, reader_count)?;
         // Fences of an earlier run must not hold in this one.
@@ -47,7 +57,8 @@ impl SqliteStore {
         let desk = Desk::new(conn, vault.clone(), book.clone(), last);
         let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
-        Ok(Self { readers, writer, _lock: lock, vault, mint, book, last_job })
+        let files = Arc::new(files);
+        Ok(Self { readers, writer, _lock: lock, vault, mint, book, files, last_job })
     }
 
     /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;

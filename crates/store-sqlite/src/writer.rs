@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::book::Book;
-    use crate::{Options, Synchronous, open, query, row};
+    use crate::{DataDirectory, Options, Synchronous, open, query, row};
 
     struct Fixed;
 
@@ -201,7 +201,7 @@ mod tests {
         let vault = Arc::new(Vault::new(&KeyRing::generate(&Fixed)));
         let mut options = Options::new(dir, vault.clone(), Arc::new(Fixed));
         options.synchronous = Synchronous::Off;
-        let mut opened = open::open(&options).unwrap();
+        let mut opened = open::open(DataDirectory::own(dir).unwrap(), &options).unwrap();
         opened.conn.pragma_update(None, "max_page_count", pages).unwrap();
         let checkpointer = Checkpointer::start(dir, Synchronous::Off, &mut opened.conn).unwrap();
         let desk = Desk::new(opened.conn, vault, Arc::new(Book::new(1)), opened.last);

@@ -55,6 +55,11 @@ pub trait Survey: Send + Sync {
     async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
         Ok(Vec::new())
     }
+
+    /// What is wrong with the store as a whole, a sentence each that says what to do.
+    async fn problems(&self) -> Result<Vec<String>, Trouble> {
+        Ok(Vec::new())
+    }
 }
 
 /// As far as faulted jobs are counted. Where there are more, their exact number helps nobody.

@@ -9,14 +9,16 @@ use punctual_api::{Checkup, FAULTED_NAMED};
 use punctual_model::inspect::Inspection;
 use punctual_runner::{Inspector, InspectorSettings};
 use punctual_store::{KeyRing, Survey, Vault};
-use punctual_store_sqlite::{OpenError, StoppedStore};
+use punctual_store_sqlite::{Keys, OpenError, StoppedStore, layout};
 use tokio::time::Instant;
 
 use crate::clock::{RealClock, real_now};
 use crate::exit::WrongUsage;
 
-pub(super) async fn check(dir: &Path) -> anyhow::Result<Checkup> {
-    let store = Arc::new(open(dir)?);
+pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result<Checkup> {
+    let keys = key_file.map_or_else(|| dir.join(layout::KEYS), Path::to_owned);
+    let store = Arc::new(open(dir, vault(&keys, key_file.is_some())?)?);
+    let key_problem = key_problem(store.keys(), &keys);
     let mut progress = Progress::new();
     progress.tell("checking the data file");
     let damage = store.file_damage().context("could not check the data file")?;
@@ -32,14 +34,35 @@ pub(super) async fn check(dir: &Path) -> anyhow::Result<Checkup> {
     if !damage.is_empty() {
         report.trouble = Some(format!("the data file is damaged: {}", damage.join("; ")));
     }
+    report.problems.extend(key_problem);
     let mut census = survey.census(FAULTED_NAMED).await.context("could not count jobs")?;
     // What was just looked at is exact, whatever was done to the data.
     census.job_count = report.last_pass.map_or(census.job_count, |pass| pass.job_count);
     Ok(Checkup::new(&report, Some(&census), real_now()))
 }
 
-fn open(dir: &Path) -> anyhow::Result<StoppedStore> {
-    StoppedStore::open(dir, vault(dir)?).map_err(|error| match error {
+fn key_problem(keys: Keys, path: &Path) -> Option<String> {
+    let path = path.display();
+    match keys {
+        Keys::Fit | Keys::Missing { sealed_count: 0 } => None,
+        Keys::Missing { sealed_count } => {
+            let who =
+                if sealed_count == 1 { "1 job has".to_owned() } else { format!("{sealed_count} jobs have") };
+            Some(format!(
+                "The key file {path} is missing, and {who} secrets that were sealed with it: a server refuses to \
+                 start. Put it back from a backup; if it is kept elsewhere, name it by --key-file here and by \
+                 data.key_file for the server."
+            ))
+        }
+        Keys::Wrong => Some(format!(
+            "The key file {path} is not the one that the secrets were sealed with: a server refuses to start. Put the \
+             right one in its place."
+        )),
+    }
+}
+
+fn open(dir: &Path, vault: Option<Vault>) -> anyhow::Result<StoppedStore> {
+    StoppedStore::open(dir, vault).map_err(|error| match error {
         OpenError::Owned { .. } => {
             WrongUsage(format!("{error}; or ask the server that runs, with --url and without --data")).into()
         }
@@ -50,20 +73,24 @@ fn open(dir: &Path) -> anyhow::Result<StoppedStore> {
             let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
             WrongUsage(format!("{error}{}", source.unwrap_or_default())).into()
         }
-        OpenError::WrongKey(_) | OpenError::Sqlite(_) | OpenError::Thread(_) => anyhow::Error::new(error),
+        OpenError::Foreign { .. }
+        | OpenError::Open { .. }
+        | OpenError::Emptied { .. }
+        | OpenError::WrongKey(_)
+        | OpenError::Sqlite(_)
+        | OpenError::Thread(_) => anyhow::Error::new(error),
     })
 }
 
-/// The keys in the data directory, by which definitions can be read; none where they are kept elsewhere.
-fn vault(dir: &Path) -> anyhow::Result<Option<Vault>> {
-    let path = dir.join("keys");
+/// The keys, by which definitions can be read; none where there is no such file.
+fn vault(path: &Path, named: bool) -> anyhow::Result<Option<Vault>> {
     let wrong = |why: String| WrongUsage(format!("could not use the key file {}: {why}", path.display()));
-    match std::fs::read_to_string(&path) {
+    match std::fs::read_to_string(path) {
         Ok(text) => {
             let ring = KeyRing::parse(&text).map_err(|error| wrong(error.to_string()))?;
             Ok(Some(Vault::new(&ring)))
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound && !named => Ok(None),
         Err(error) => Err(wrong(error.to_string()).into()),
     }
 }

@@ -13,19 +13,12 @@ use crate::preview::distance;
 const SHOWN_MAX: usize = 20;
 
 pub(super) fn print(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Result<()> {
-    let count: u64 = checkup.kinds.iter().map(|kind| kind.open).sum();
-    let verdict = match (checkup.status.as_str(), count) {
-        ("off", _) => "Nobody looks whether everything is all right.".to_owned(),
-        (_, 0) if checkup.scan.trouble.is_some() => "Not everything could be looked at.".to_owned(),
-        (_, 0) if checkup.scan.pass_count == 0 => {
-            "Nothing was found so far; not every job was looked at yet.".to_owned()
-        }
-        (_, 0) => "Everything is all right.".to_owned(),
-        (_, 1) => "There is 1 finding.".to_owned(),
-        (_, count) => format!("There are {count} findings."),
-    };
+    let verdict = verdict(checkup);
     writeln!(output, "{verdict}\n")?;
     print_facts(checkup, place, output)?;
+    for problem in &checkup.problems {
+        writeln!(output, "\nProblem: {problem}")?;
+    }
     if let Some(trouble) = &checkup.scan.trouble {
         writeln!(output, "\nCould not be read: {trouble}")?;
     }
@@ -34,6 +27,31 @@ pub(super) fn print(checkup: &Checkup, place: &str, output: &mut dyn Write) -> i
         print_kind(kind, &findings.collect::<Vec<_>>(), output)?;
     }
     Ok(())
+}
+
+/// All in one sentence.
+fn verdict(checkup: &Checkup) -> String {
+    let count = |count: u64, noun: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    };
+    let finding_count: u64 = checkup.kinds.iter().map(|kind| kind.open).sum();
+    let problem_count = checkup.problems.len() as u64;
+    let found: Vec<String> =
+        [count(problem_count, "problem"), count(finding_count, "finding")].into_iter().flatten().collect();
+    if checkup.status == "off" {
+        "Nobody looks whether everything is all right.".to_owned()
+    } else if let Some(first) = found.first() {
+        let verb = if first.starts_with("1 ") { "is" } else { "are" };
+        format!("There {verb} {}.", found.join(" and "))
+    } else if checkup.scan.trouble.is_some() {
+        "Not everything could be looked at.".to_owned()
+    } else if checkup.scan.pass_count == 0 {
+        "Nothing was found so far; not every job was looked at yet.".to_owned()
+    } else {
+        "Everything is all right.".to_owned()
+    }
 }
 
 fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Result<()> {

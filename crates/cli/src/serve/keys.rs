@@ -1,51 +1,97 @@
 //! The key file that secrets are sealed with.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use punctual_model::Mint;
-use punctual_store::KeyRing;
+use punctual_store::{KeyRing, Vault};
+use punctual_store_sqlite::{DataDirectory, layout};
 
+use super::private;
 use crate::config::Data;
 use crate::exit::WrongUsage;
 
-/// Reads the key file, or makes it on first start, readable by its owner only.
-pub(super) fn open(data: &Data, mint: &dyn Mint) -> anyhow::Result<KeyRing> {
-    let given = !data.key_file.as_os_str().is_empty();
-    let path = if given { data.key_file.clone() } else { data.dir.join("keys") };
-    match fs::read_to_string(&path) {
-        Ok(text) => {
-            check_permissions(&path)?;
-            KeyRing::parse(&text).with_context(|| format!("could not use the key file {}", path.display()))
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound && !given => make(&data.dir, &path, mint),
-        Err(error) => {
-            Err(WrongUsage(format!("could not read the key file {}: {error}", path.display())).into())
-        }
+/// The keys, and what is left to do about their file.
+pub(super) struct Keys {
+    pub(super) ring: KeyRing,
+    /// The names of a file that was made for these keys and does not have its own yet.
+    new: Option<(PathBuf, PathBuf)>,
+}
+
+impl Keys {
+    /// Whether they were made just now, or by a start that did not come to its end.
+    pub(super) fn are_new(&self) -> bool {
+        self.new.is_some()
+    }
+
+    /// To be called when the store is open, and so has something that was sealed with them: only then the file
+    /// gets its name. A key file beside a store that knows nothing of it would mean that data was lost.
+    pub(super) fn keep(&self) -> anyhow::Result<()> {
+        let Some((new, path)) = &self.new else { return Ok(()) };
+        private::rename(new, path).with_context(|| format!("could not make the key file {}", path.display()))
     }
 }
 
-fn make(dir: &Path, path: &PathBuf, mint: &dyn Mint) -> anyhow::Result<KeyRing> {
-    let what = || format!("could not make the key file {}", path.display());
-    fs::create_dir_all(dir).with_context(what)?;
-    let ring = KeyRing::generate(mint);
-    // Written beside and renamed, so that a crash leaves either no key file or a whole one; secrets
-    // sealed with a key that was not kept would be lost.
-    let beside = path.with_extension("new");
-    let _ = fs::remove_file(&beside);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).with_context(what)?;
-    file.write_all(ring.render().as_bytes()).with_context(what)?;
-    file.sync_all().with_context(what)?;
-    fs::rename(&beside, path).with_context(what)?;
-    fs::File::open(dir).and_then(|dir| dir.sync_all()).with_context(what)?;
-    Ok(ring)
+/// Reads the key file, or makes it on first start. It is not made anew where secrets were sealed with another.
+pub(super) fn open(data: &Data, directory: &DataDirectory, mint: &dyn Mint) -> anyhow::Result<Keys> {
+    if !data.key_file.as_os_str().is_empty() {
+        let path = &data.key_file;
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        check_permissions(path)?;
+        return Ok(Keys { ring: parse(path, &text)?, new: None });
+    }
+    let path = directory.path().join(layout::KEYS);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Keys { ring: parse(&path, &text)?, new: None }),
+        Err(error) if error.kind() == ErrorKind::NotFound => find_or_make(directory, path, mint),
+        Err(error) => Err(unreadable(&path, &error).into()),
+    }
 }
 
-/// A key that others can read protects nothing.
+fn find_or_make(directory: &DataDirectory, path: PathBuf, mint: &dyn Mint) -> anyhow::Result<Keys> {
+    let new = directory.path().join(layout::NEW_KEYS);
+    // A start that was killed has left them so; they may be all there is of the keys that the store was sealed
+    // with.
+    let found = fs::read_to_string(&new).ok().and_then(|text| KeyRing::parse(&text).ok());
+    if let Some(ring) = found
+        && directory.fits(&Vault::new(&ring))
+    {
+        return Ok(Keys { ring, new: Some((new, path)) });
+    }
+    match directory.sealed_count().context("could not look for sealed secrets")? {
+        0 => {}
+        1 => return Err(missing(&path, "1 job has").into()),
+        count => return Err(missing(&path, &format!("{count} jobs have")).into()),
+    }
+    if !directory.is_new() {
+        tracing::warn!(path = %path.display(), "the key file was missing; no job has secrets, so it is made anew");
+    }
+    let ring = KeyRing::generate(mint);
+    private::make(&new, ring.render().as_bytes())
+        .with_context(|| format!("could not make the key file {}", path.display()))?;
+    Ok(Keys { ring, new: Some((new, path)) })
+}
+
+fn missing(path: &Path, who: &str) -> WrongUsage {
+    WrongUsage(format!(
+        "the key file {} is missing, and {who} secrets that were sealed with it: put it back from a backup, or name \
+         it by data.key_file if it is kept elsewhere. No other was made, since it could not open them",
+        path.display()
+    ))
+}
+
+fn parse(path: &Path, text: &str) -> anyhow::Result<KeyRing> {
+    KeyRing::parse(text).with_context(|| format!("could not use the key file {}", path.display()))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> WrongUsage {
+    WrongUsage(format!("could not read the key file {}: {error}", path.display()))
+}
+
+/// A key that others can read protects nothing. One that is kept elsewhere is left as it is.
 fn check_permissions(path: &Path) -> anyhow::Result<()> {
     let mode = fs::metadata(path)
         .with_context(|| format!("could not look at {}", path.display()))?

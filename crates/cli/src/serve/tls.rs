@@ -1,19 +1,19 @@
 //! TLS for callers: from files, or self-signed for development.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
 use axum_server::tls_rustls::RustlsConfig;
+use punctual_store_sqlite::layout;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::extensions::GeneralName;
 
+use super::private;
 use crate::config::{Config, TlsMode};
 use crate::exit::WrongUsage;
 
@@ -88,7 +88,7 @@ impl Tls {
     /// The certificate in the data directory, or a new one for this machine and the address that it listens
     /// on.
     fn self_signed(dir: &Path, listen: IpAddr) -> anyhow::Result<Self> {
-        let (certificate_file, key_file) = (dir.join("tls-cert.pem"), dir.join("tls-key.pem"));
+        let (certificate_file, key_file) = (dir.join(layout::TLS_CERT), dir.join(layout::TLS_KEY));
         let (certificate_pem, key_pem, made) = if certificate_file.exists() && key_file.exists() {
             let read = |what: &str, path: &Path| {
                 fs::read_to_string(path).map_err(|error| unreadable(what, path, &error))
@@ -117,15 +117,13 @@ impl Tls {
     pub(super) fn save(&mut self) -> anyhow::Result<()> {
         let Some(made) = self.made.take() else { return Ok(()) };
         let what = || format!("could not keep the certificate {}", self.certificate_file.display());
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&made.key_file)
-            .with_context(what)?;
-        file.write_all(made.key_pem.as_bytes()).with_context(what)?;
-        fs::write(&self.certificate_file, made.certificate_pem).with_context(what)
+        // Where the certificate is, its key is as well, however this ends.
+        let new = self.certificate_file.with_file_name(layout::NEW_TLS_CERT);
+        private::remove(&self.certificate_file)
+            .and_then(|()| private::make(&made.key_file, made.key_pem.as_bytes()))
+            .and_then(|()| private::make(&new, made.certificate_pem.as_bytes()))
+            .and_then(|()| private::rename(&new, &self.certificate_file))
+            .with_context(what)
     }
 }
 

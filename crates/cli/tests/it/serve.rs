@@ -1,6 +1,5 @@
 //! `punctual serve` as its operator sees it.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
@@ -20,7 +19,6 @@ fn the_first_start_makes_its_data_and_prints_a_line_that_creates_a_job() {
     let data = folder.path().join("new");
     let mut server = Server::start(&data, &["--role", "api"]);
     let line = server.wait_for_line("curl ");
-    assert_eq!(std::fs::metadata(data.join("keys")).unwrap().permissions().mode() & 0o777, 0o600);
     let ran = Command::new("bash").args(["-c", &line]).stdout(Stdio::piped()).output().unwrap();
     let answers = String::from_utf8(ran.stdout).unwrap();
     assert!(answers.contains("\"name\":\"c1/hello\""), "{line}\n{answers}");
@@ -118,25 +116,6 @@ fn secrets_are_nowhere_in_the_data_directory_nor_in_answers() {
         let found = bytes.windows(6).any(|part| part == b"MARKER");
         assert!(!found, "{} holds a secret in clear", path.display());
     }
-}
-
-#[test]
-fn a_key_file_that_others_can_read_or_that_is_another_one_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path(), &["--role", "api"]);
-    server.signal("-TERM");
-    assert!(server.wait().success());
-    let keys = folder.path().join("keys");
-    let data = folder.path().to_str().unwrap().to_owned();
-    let refused = |part: &str| {
-        let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", &data], "");
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && error.contains(part), "{error}");
-    };
-    std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o644)).unwrap();
-    refused("can be read by others");
-    std::fs::remove_file(&keys).unwrap();
-    refused("the key file does not belong to this data directory");
 }
 
 #[test]

@@ -124,6 +124,11 @@ impl Server {
         assert_eq!(answer.status, 201, "{}", answer.body);
     }
 
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().try_into().unwrap()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status();

@@ -36,6 +36,7 @@ pub(super) struct Book {
     /// The most that were found at once and not kept: the same ones are found again in every walk.
     unkept_most: BTreeMap<FindingKind, u64>,
     troubles: BTreeMap<Task, String>,
+    problems: Vec<String>,
     line_count: usize,
 }
 
@@ -216,6 +217,18 @@ impl Book {
         self.troubles.extend(text.map(|text| (task, text)));
     }
 
+    /// What is wrong with the store as a whole. Told when it begins and when it is over.
+    pub(super) fn set_problems(&mut self, problems: Vec<String>) {
+        let old = std::mem::take(&mut self.problems);
+        for problem in problems.iter().filter(|problem| !old.contains(problem)) {
+            tracing::error!(problem, "there is a problem with the store");
+        }
+        for problem in old.iter().filter(|problem| !problems.contains(problem)) {
+            tracing::info!(problem, "a problem with the store is over");
+        }
+        self.problems = problems;
+    }
+
     pub(super) fn report(&self) -> Report {
         let count = |kind| {
             let kept = self.open.keys().filter(|(_, of)| *of == kind).count();
@@ -234,6 +247,7 @@ impl Book {
             last_pass: self.last_pass,
             pass_count: self.pass_count,
             trouble: self.troubles.values().next().cloned(),
+            problems: self.problems.clone(),
         }
     }
 }

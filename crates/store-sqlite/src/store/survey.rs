@@ -81,6 +81,11 @@ impl Survey for SqliteStore {
     async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
         Ok(self.book.claims().left_out().collect())
     }
+
+    async fn problems(&self) -> Result<Vec<String>, Trouble> {
+        let files = self.files.clone();
+        self.readers.call_long("look at the data directory", move |_| Ok(files.problems())).await
+    }
 }
 
 impl SqliteStore {

@@ -19,6 +19,17 @@ fn a_second_owner_is_told_who_has_the_directory() {
 }
 
 #[test]
+fn a_directory_is_owned_although_its_lock_file_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = open(dir.path());
+    std::fs::remove_file(dir.path().join("punctual.lock")).unwrap();
+    let error = SqliteStore::open(options(dir.path(), &ring())).unwrap_err();
+    assert!(matches!(&error, OpenError::Owned { owner, .. } if owner == "another process"), "{error}");
+    drop(first);
+    open(dir.path());
+}
+
+#[test]
 fn a_directory_is_made_with_all_above_it() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(&dir.path().join("a/b")));

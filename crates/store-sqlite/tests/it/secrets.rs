@@ -93,6 +93,31 @@ async fn no_file_of_the_directory_shows_a_secret() {
 }
 
 #[tokio::test]
+async fn new_keys_take_the_place_of_others_only_if_nothing_was_sealed_with_those() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(Arc::new(open(dir.path())));
+    let collection = world.collection("c").await;
+    let mut job = world.put_job(a_job(collection.key.job("j"), Some(at(0))), &collection).await.unwrap();
+    drop(world);
+    let other = |number: usize| {
+        let mint = crate::world::Counting::default();
+        (0..number).for_each(|_| {
+            punctual_model::Mint::random(&mint);
+        });
+        let mut options = options(dir.path(), &punctual_store::KeyRing::generate(&mint));
+        options.new_keys = true;
+        options
+    };
+    let world = World::new(Arc::new(SqliteStore::open(other(1)).unwrap()));
+    std::sync::Arc::make_mut(&mut job.spec).action = chain();
+    world.put_job(job, &collection).await.unwrap();
+    drop(world);
+    let error = SqliteStore::open(other(2)).unwrap_err();
+    assert!(matches!(error, punctual_store_sqlite::OpenError::WrongKey(_)), "{error}");
+    SqliteStore::open(other(1)).unwrap();
+}
+
+#[tokio::test]
 async fn secrets_open_after_the_key_was_rotated() {
     let dir = tempfile::tempdir().unwrap();
     let world = World::new(Arc::new(open(dir.path())));

@@ -98,6 +98,8 @@ async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     drop(three_jobs(dir.path()).await);
     let before = std::fs::read(dir.path().join("punctual.db")).unwrap();
+    let files = || std::fs::read_dir(dir.path()).unwrap().count();
+    let file_count = files();
     let stopped = StoppedStore::open(dir.path(), None).unwrap();
     let extent = stopped.extent().await.unwrap();
     assert_eq!((i64::from(extent.schema_version), extent.last_job), (version(dir.path()), JobId(3)));
@@ -105,6 +107,7 @@ async fn stopped_data_is_told_as_it_is_and_left_as_it_is() {
     assert_eq!(stopped.file_damage().unwrap(), [] as [&str; 0]);
     drop(stopped);
     assert_eq!(std::fs::read(dir.path().join("punctual.db")).unwrap(), before);
+    assert_eq!(files(), file_count);
 }
 
 #[tokio::test]

@@ -1,0 +1,29 @@
+//! The files of a data directory, and who may read them.
+
+/// The data file.
+pub(crate) const DATABASE: &str = "punctual.db";
+/// What was written and is not in the data file yet.
+pub(crate) const WAL: &str = "punctual.db-wal";
+/// Where what is in it.
+pub(crate) const SHM: &str = "punctual.db-shm";
+/// Says who has the directory.
+pub(crate) const LOCK: &str = "punctual.lock";
+/// The keys that secrets are sealed with, unless they are kept elsewhere.
+pub const KEYS: &str = "keys";
+/// The same until the data file knows them.
+pub const NEW_KEYS: &str = "keys.new";
+/// The self-signed certificate, if there is one.
+pub const TLS_CERT: &str = "tls-cert.pem";
+/// The same until it is whole.
+pub const NEW_TLS_CERT: &str = "tls-cert.pem.new";
+/// Its private key.
+pub const TLS_KEY: &str = "tls-key.pem";
+
+/// All files that a server makes.
+pub(crate) const FILES: [&str; 10] =
+    [DATABASE, WAL, SHM, "punctual.db-journal", LOCK, KEYS, NEW_KEYS, TLS_CERT, NEW_TLS_CERT, TLS_KEY];
+
+/// The owner may do all, others nothing: the history may hold what targets answered.
+pub(crate) const DIRECTORY_MODE: u32 = 0o700;
+/// The same for files.
+pub(crate) const FILE_MODE: u32 = 0o600;
