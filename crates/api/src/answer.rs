@@ -147,7 +147,10 @@ pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
             tracing::error!(error = %Chain(trouble), "what is stored can't be read");
             ApiError::unreadable(what, detail)
         }
-        Trouble::Full { .. } | Trouble::Failed { .. } => {
+        // The store logs these when they begin and when they are over.
+        Trouble::Full { .. } => ApiError::insufficient_storage(),
+        Trouble::Unwritable { .. } => ApiError::unwritable(),
+        Trouble::Failed { .. } => {
             tracing::error!(error = %Chain(trouble), "the store failed");
             ApiError::internal()
         }
@@ -201,5 +204,15 @@ mod tests {
         let head = response(Answer::content("text/html", "<p>"), &Method::HEAD);
         assert_eq!(head.headers()[header::CONTENT_TYPE], "text/html");
         assert!(head.into_body().collect().await.unwrap().to_bytes().is_empty());
+    }
+
+    #[test]
+    fn what_stops_all_writes_is_told_by_its_own_status() {
+        let doing = "write a job";
+        let full = trouble(&Trouble::Full { doing });
+        assert_eq!((full.status, full.code, full.retry_after_seconds()), (507, "InsufficientStorage", None));
+        let read_only = trouble(&Trouble::Unwritable { doing, why: "the file system is read-only".into() });
+        assert_eq!((read_only.status, read_only.code), (503, "ServiceUnavailable"));
+        assert!(read_only.message.contains("can't write"), "{}", read_only.message);
     }
 }

@@ -17,7 +17,7 @@ use crate::state::ApiState;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkup {
-    /// `healthy`, `findings`, `trouble` (the store can't be read, or has a problem as a whole), or
+    /// `healthy`, `findings`, `trouble` (the store can't be read or written, or has a problem as a whole), or
     /// `off` (nobody looks).
     pub status: String,
     /// The version of the program.
@@ -139,6 +139,7 @@ impl Checkup {
     /// What a report and a census say at a time.
     pub fn new(report: &Report, census: Option<&Census>, now: Timestamp) -> Self {
         let status = match report {
+            Report { outage: Some(_), .. } => "trouble",
             Report { enabled: false, .. } => "off",
             Report { trouble: Some(_), .. } => "trouble",
             Report { problems, .. } if !problems.is_empty() => "trouble",
@@ -153,11 +154,21 @@ impl Checkup {
             jobs: census.map(Jobs::new),
             scan: Scan::new(report),
             oldest_due: report.oldest_due.map(|due| OldestDue::new(due, now)),
-            problems: report.problems.clone(),
+            problems: problems(report),
             kinds: report.counts.iter().map(Kind::new).collect(),
             findings: report.findings.iter().map(FindingView::new).collect(),
         }
     }
+}
+
+fn problems(report: &Report) -> Vec<String> {
+    let outage = report.outage.as_ref().map(|why| {
+        format!(
+            "Nothing can be written in the data directory: {why}. What is due waits, and so does the record of what \
+             was fired. Free some space, or repair the disk; a server that runs goes on by itself then."
+        )
+    });
+    outage.into_iter().chain(report.problems.iter().cloned()).collect()
 }
 
 impl Jobs {
@@ -243,7 +254,7 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
         ),
         FindingKind::StaleClaim => (
             "The job was taken to be fired and came to no end, though no attempt takes that long.",
-            "Look for errors about it in the server's log: a full disk, a definition that can't be read (delete the \
+            "Look for errors about it in the server's log, such as a definition that can't be read (delete the \
              job and create it anew). A restart releases it; then it is fired again with the same execution tag.",
         ),
         FindingKind::NoEntry => (

@@ -22,8 +22,11 @@ pub(crate) fn live() -> Result<Answer, ApiError> {
     Answer::ok(&json!({"status": "ok"}))
 }
 
-/// `GET /readyz`: the store answers.
+/// `GET /readyz`: the store answers and can be written.
 pub(crate) async fn ready(state: &ApiState) -> Result<Answer, ApiError> {
+    if let Some(outage) = state.store.outage() {
+        return Err(trouble(&outage));
+    }
     let group = GroupKey { subscription: "readyz".into(), name: "readyz".into() };
     let nowhere = CollectionKey { group, name: "readyz".into() };
     state.store.collection(&nowhere).await.map_err(|error| trouble(&error))?;

@@ -274,6 +274,20 @@ impl ApiError {
     pub fn unavailable() -> Self {
         Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")
     }
+
+    /// 503: nothing can be written, for another reason than a full disk.
+    pub fn unwritable() -> Self {
+        let message = "The server can't write to its disk at present. Please try again later, or contact whoever \
+                       runs it.";
+        Self::new(503, "ServiceUnavailable", message)
+    }
+
+    /// 507: the disk is full.
+    pub fn insufficient_storage() -> Self {
+        let message = "The server's disk is full, so nothing was changed. Please contact whoever runs it: once \
+                       there is space again, the server goes on by itself.";
+        Self::new(507, "InsufficientStorage", message)
+    }
 }
 
 impl fmt::Display for ApiError {

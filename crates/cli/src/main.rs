@@ -7,6 +7,7 @@ mod clock;
 mod config;
 mod doctor;
 mod exit;
+mod file_size;
 mod mint;
 mod options;
 mod preview;

@@ -29,6 +29,7 @@ use self::tls::Tls;
 use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Data, Override, Role};
 use crate::exit::{Exit, WrongUsage};
+use crate::file_size;
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
 
@@ -53,6 +54,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     };
     // Before the port: whoever can connect may also send a signal, and expect that it stops us properly.
     let signals = Signals::listen().context("could not listen for signals")?;
+    file_size::survive_limit().await.context("could not listen for signals")?;
     let listener = bind(config.server.listen)?;
     let bound = listener.local_addr().context("could not ask where the listener is")?;
 

@@ -24,6 +24,7 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
         let pause = match clean(&parts).await {
             Ok(true) => BREATH,
             Ok(false) => PERIOD,
+            Err(trouble) if trouble.outage().is_some() => PERIOD,
             Err(trouble) => {
                 tracing::warn!(error = %Chain(&trouble), "could not let go of old history; trying again later");
                 PERIOD

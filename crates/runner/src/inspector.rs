@@ -129,6 +129,8 @@ impl Inspector {
 impl Inspection for Inspector {
     fn report(&self) -> Report {
         let mut report = self.book().report();
+        let outage = self.store.outage();
+        report.outage = outage.as_ref().and_then(|trouble| trouble.outage()).map(str::to_owned);
         let (findings, totals) = self.load.as_ref().map(Load::clock_findings).unwrap_or_default();
         for count in &mut report.counts {
             count.open += findings.iter().filter(|finding| finding.kind == count.kind).count() as u64;

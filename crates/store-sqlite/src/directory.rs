@@ -20,7 +20,7 @@ use punctual_store::{Place, Vault};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::lock::DirectoryLock;
-use crate::{OpenError, Synchronous, access, connection, layout, query};
+use crate::{OpenError, Synchronous, access, connection, layout, outage, query};
 
 /// What the row of counters is sealed for.
 pub(crate) const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
@@ -37,10 +37,15 @@ pub struct DataDirectory {
 impl DataDirectory {
     /// Makes the directory if need be, owns it, and refuses it if it is not as a server has left it.
     pub fn own(dir: &Path) -> Result<Self, OpenError> {
+        Self::own_unexplained(dir).map_err(|error| error.explained(dir))
+    }
+
+    fn own_unexplained(dir: &Path) -> Result<Self, OpenError> {
         access::make(dir).map_err(|source| OpenError::Directory { dir: dir.to_owned(), source })?;
         access::check(dir)?;
         let lock = DirectoryLock::take(dir)?;
         if !has_database(dir)? {
+            outage::try_space(dir).map_err(|outage| OpenError::unwritable(dir, &outage))?;
             return Ok(Self { dir: dir.to_owned(), conn: None, lock, seal: None });
         }
         let conn = connection::writer(dir, Synchronous::Full)?;

@@ -8,6 +8,8 @@ pub(crate) const WAL: &str = "punctual.db-wal";
 pub(crate) const SHM: &str = "punctual.db-shm";
 /// Says who has the directory.
 pub(crate) const LOCK: &str = "punctual.lock";
+/// Made to see whether there is space, and removed at once.
+pub(crate) const PROBE: &str = "punctual.probe";
 /// The keys that secrets are sealed with, unless they are kept elsewhere.
 pub const KEYS: &str = "keys";
 /// The same until the data file knows them.
@@ -20,8 +22,8 @@ pub const NEW_TLS_CERT: &str = "tls-cert.pem.new";
 pub const TLS_KEY: &str = "tls-key.pem";
 
 /// All files that a server makes.
-pub(crate) const FILES: [&str; 10] =
-    [DATABASE, WAL, SHM, "punctual.db-journal", LOCK, KEYS, NEW_KEYS, TLS_CERT, NEW_TLS_CERT, TLS_KEY];
+pub(crate) const FILES: [&str; 11] =
+    [DATABASE, WAL, SHM, "punctual.db-journal", LOCK, PROBE, KEYS, NEW_KEYS, TLS_CERT, NEW_TLS_CERT, TLS_KEY];
 
 /// The owner may do all, others nothing: the history may hold what targets answered.
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;

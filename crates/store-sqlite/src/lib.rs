@@ -26,6 +26,7 @@ pub mod layout;
 mod lock;
 mod mishap;
 mod open;
+mod outage;
 #[cfg(test)]
 mod plan;
 mod query;

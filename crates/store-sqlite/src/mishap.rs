@@ -5,6 +5,8 @@ use punctual_store::codec::CodecError;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::outage::Outage;
+
 /// A failure while a statement ran or a row was read.
 #[derive(Debug, Error)]
 pub(crate) enum Mishap {
@@ -12,6 +14,8 @@ pub(crate) enum Mishap {
     Sql(#[from] rusqlite::Error),
     #[error("could not read {what}: {detail}")]
     Unreadable { what: String, detail: String },
+    #[error(transparent)]
+    Outage(#[from] Outage),
     #[error("the work on the request stopped unexpectedly")]
     Panicked,
 }
@@ -38,7 +42,7 @@ impl Mishap {
     pub(crate) fn into_damage(self) -> Result<String, Self> {
         match self {
             Self::Sql(error) if error.sqlite_error_code().is_some() => Err(Self::Sql(error)),
-            Self::Panicked => Err(self),
+            Self::Outage(_) | Self::Panicked => Err(self),
             Self::Sql(error) => Ok(error.to_string()),
             Self::Unreadable { what, detail } => Ok(format!("{what}: {detail}")),
         }
@@ -58,6 +62,7 @@ impl Mishap {
             Self::Unreadable { what, detail } => {
                 Trouble::Corrupt { what: what.clone(), detail: detail.clone() }
             }
+            Self::Outage(outage) => outage.trouble(doing),
             Self::Panicked => Trouble::Failed { doing, source: self.to_string().into() },
             Self::Sql(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::DiskFull) => Trouble::Full { doing },

@@ -1,7 +1,7 @@
 //! Opening the store of a data directory: migrate it, check the key.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punctual_model::Mint;
@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
 use crate::lock::DirectoryLock;
+use crate::outage::Outage;
 use crate::{access, connection, query, schema};
 
 /// How a store is opened.
@@ -104,6 +105,14 @@ pub enum OpenError {
         /// The file that is there.
         beside: &'static str,
     },
+    /// Nothing can be written in it.
+    #[error("could not write in the data directory {}: {why}", .dir.display())]
+    Unwritable {
+        /// The directory.
+        dir: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
     /// There is nothing in it.
     #[error("there is no data in {}", .dir.display())]
     Missing {
@@ -159,7 +168,28 @@ pub(crate) struct Last {
 
 const KEY_CHECK_TEXT: &[u8] = b"punctual";
 
+impl OpenError {
+    /// The same, if what is behind it is that nothing can be written; SQLite calls that by many names.
+    pub(crate) fn explained(self, dir: &Path) -> Self {
+        let outage = match &self {
+            Self::Sqlite(error) => Outage::of_sqlite(error, dir),
+            Self::Directory { source, .. } => Outage::of_lasting_io(source),
+            _ => None,
+        };
+        outage.map_or(self, |outage| Self::unwritable(dir, &outage))
+    }
+
+    pub(crate) fn unwritable(dir: &Path, outage: &Outage) -> Self {
+        Self::Unwritable { dir: dir.to_owned(), why: format!("{outage}; {}", outage.advice()) }
+    }
+}
+
 pub(crate) fn open(directory: DataDirectory, options: &Options) -> Result<Opened, OpenError> {
+    let dir = directory.dir.clone();
+    open_unexplained(directory, options).map_err(|error| error.explained(&dir))
+}
+
+fn open_unexplained(directory: DataDirectory, options: &Options) -> Result<Opened, OpenError> {
     let DataDirectory { dir, conn, lock, .. } = directory;
     let mut conn = match conn {
         Some(conn) => conn,

@@ -88,6 +88,7 @@ mod text {
         survey_traces
         sweep_skips
         tried_at
+        try_write
         unregister
         unregistered
         update_collection

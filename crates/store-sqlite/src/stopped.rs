@@ -18,6 +18,7 @@ use rusqlite::Connection;
 use crate::directory::{self, KEY_CHECK};
 use crate::lock::DirectoryLock;
 use crate::mishap::Mishap;
+use crate::outage::{self, Outage};
 use crate::standing::hash;
 use crate::{OpenError, access, connection, layout, query, row, schema, survey};
 
@@ -27,6 +28,7 @@ pub struct StoppedStore {
     conn: Mutex<Connection>,
     vault: Option<Vault>,
     keys: Keys,
+    outage: Option<Outage>,
     // Behind the connection and before the lock.
     _traces: Traces,
     _lock: DirectoryLock,
@@ -70,6 +72,10 @@ impl StoppedStore {
     /// Opens the data of a directory, and owns it from now on. Without a vault, or with one of other keys,
     /// definitions are not read.
     pub fn open(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
+        Self::open_unexplained(dir, vault).map_err(|error| error.explained(dir))
+    }
+
+    fn open_unexplained(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
         let missing = || OpenError::Missing { dir: dir.to_owned() };
         if !dir.is_dir() || !directory::has_database(dir)? {
             return Err(missing());
@@ -92,8 +98,9 @@ impl StoppedStore {
             None => Keys::Missing { sealed_count: directory::sealed_count(&conn)? },
         };
         let vault = vault.filter(|_| keys == Keys::Fit);
+        let outage = outage::try_space(dir).err();
         let conn = Mutex::new(conn);
-        Ok(Self { dir: dir.to_owned(), conn, vault, keys, _traces: traces, _lock: lock })
+        Ok(Self { dir: dir.to_owned(), conn, vault, keys, outage, _traces: traces, _lock: lock })
     }
 
     /// Whether the keys are those that the data was sealed with.
@@ -172,6 +179,10 @@ impl Survey for StoppedStore {
     /// Claims live in memory: a server that is stopped has none.
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         Ok(Vec::new())
+    }
+
+    fn outage(&self) -> Option<Trouble> {
+        self.outage.as_ref().map(|outage| outage.trouble("write"))
     }
 
     async fn problems(&self) -> Result<Vec<String>, Trouble> {

@@ -18,6 +18,7 @@ use crate::directory::DataDirectory;
 use crate::files::Files;
 use crate::lock::DirectoryLock;
 use crate::open::{self, Opened};
+use crate::outage::Outages;
 use crate::reader::Readers;
 use crate::standing::Standing;
 use crate::writer::Writer;
@@ -33,6 +34,7 @@ pub struct SqliteStore {
     vault: Arc<Vault>,
     mint: Arc<dyn Mint>,
     book: Arc<Book>,
+    outages: Arc<Outages>,
     files: Arc<Files>,
     last_job: AtomicI64,
 }
@@ -49,7 +51,8 @@ impl SqliteStore {
         let Opened { lock, mut conn, last } = open::open(directory, &options)?;
         let Options { vault, mint, synchronous, reader_count, .. } = options;
         let files = Files::new(&dir).map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
-        let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn)?;
+        let outages = Arc::new(Outages::new(&dir));
+        let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn, outages.clone())?;
         let readers = Readers::start(&dir, reader_count)?;
         // Fences of an earlier run must not hold in this one.
         let first_fence = u64::try_from(mint.random() >> 65).unwrap_or(0);
@@ -58,7 +61,7 @@ impl SqliteStore {
         let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
         let files = Arc::new(files);
-        Ok(Self { readers, writer, _lock: lock, vault, mint, book, files, last_job })
+        Ok(Self { readers, writer, _lock: lock, vault, mint, book, outages, files, last_job })
     }
 
     /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;

@@ -107,8 +107,8 @@ fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointe
     loop {
         match tasks.try_recv() {
             Ok(task) => group.push(task),
-            Err(TryRecvError::Empty) if desk.graves => {
-                sweep(&mut desk);
+            Err(TryRecvError::Empty) if desk.graves && !checkpointer.in_outage() => {
+                sweep(&mut desk, &checkpointer);
                 checkpointer.after_commit(&desk.conn);
                 continue;
             }
@@ -120,7 +120,7 @@ fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointe
         let size = gather(&mut tasks, &mut group);
         gathering.wait(size, || gather(&mut tasks, &mut group));
         let size = group.len();
-        let cost = apply(&mut desk, &mut group);
+        let cost = apply(&mut desk, &mut group, &checkpointer);
         gathering.note(cost, size, tasks.len());
         checkpointer.after_commit(&desk.conn);
     }
@@ -137,7 +137,7 @@ fn gather(tasks: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Tas
 }
 
 /// Applies a group, and if that fails, each of it alone; says how long the COMMIT took.
-fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>) -> Duration {
+fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>, checkpointer: &Checkpointer) -> Duration {
     match try_apply(desk, group) {
         Ok(cost) => {
             group.drain(..).for_each(|task| task.answer(None));
@@ -145,12 +145,14 @@ fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>) -> Duration {
         }
         Err(mishap) if group.len() == 1 => {
             desk.roll_back();
+            let mishap = checkpointer.diagnose(mishap);
             group.drain(..).for_each(|task| task.answer(Some(&mishap)));
             Duration::ZERO
         }
         Err(_) => {
             desk.roll_back();
-            group.drain(..).map(|task| apply(desk, &mut vec![task])).max().unwrap_or_default()
+            let alone = group.drain(..).map(|task| apply(desk, &mut vec![task], checkpointer));
+            alone.max().unwrap_or_default()
         }
     }
 }
@@ -167,14 +169,18 @@ fn try_apply(desk: &mut Desk, group: &mut [Box<dyn Task>]) -> Result<Duration, M
     catch_unwind(work).unwrap_or(Err(Mishap::Panicked))
 }
 
-/// What can't be swept now is swept after the next start.
-fn sweep(desk: &mut Desk) {
+/// What can't be swept now is swept after an outage, or after the next start.
+fn sweep(desk: &mut Desk, checkpointer: &Checkpointer) {
     let swept = desk.begin().and_then(|()| desk.sweep()).and_then(|()| desk.commit());
-    if let Err(error) = swept {
-        tracing::error!(%error, "could not sweep away the history of deleted jobs");
-        desk.roll_back();
-        desk.graves = false;
-    }
+    let Err(mishap) = swept else { return };
+    desk.roll_back();
+    desk.graves = match checkpointer.diagnose(mishap) {
+        Mishap::Outage(_) => true,
+        mishap => {
+            tracing::error!(error = %mishap, "could not sweep away the history of deleted jobs");
+            false
+        }
+    };
 }
 
 #[cfg(test)]
@@ -186,6 +192,7 @@ mod tests {
 
     use super::*;
     use crate::book::Book;
+    use crate::outage::Outages;
     use crate::{DataDirectory, Options, Synchronous, open, query, row};
 
     struct Fixed;
@@ -197,15 +204,17 @@ mod tests {
     }
 
     /// A writer whose file may have so many pages: what a full disk is to SQLite.
-    fn writer(dir: &std::path::Path, pages: u32) -> Writer {
+    fn writer(dir: &std::path::Path, pages: u32) -> (Writer, Arc<Outages>) {
         let vault = Arc::new(Vault::new(&KeyRing::generate(&Fixed)));
         let mut options = Options::new(dir, vault.clone(), Arc::new(Fixed));
         options.synchronous = Synchronous::Off;
         let mut opened = open::open(DataDirectory::own(dir).unwrap(), &options).unwrap();
         opened.conn.pragma_update(None, "max_page_count", pages).unwrap();
-        let checkpointer = Checkpointer::start(dir, Synchronous::Off, &mut opened.conn).unwrap();
+        let outages = Arc::new(Outages::new(dir));
+        let checkpointer =
+            Checkpointer::start(dir, Synchronous::Off, &mut opened.conn, outages.clone()).unwrap();
         let desk = Desk::new(opened.conn, vault, Arc::new(Book::new(1)), opened.last);
-        Writer::start(desk, checkpointer).unwrap()
+        (Writer::start(desk, checkpointer).unwrap(), outages)
     }
 
     fn unregister(text: String) -> impl FnMut(&mut Desk) -> Result<(), Mishap> {
@@ -215,16 +224,23 @@ mod tests {
     #[tokio::test]
     async fn a_full_disk_is_told_and_what_still_fits_is_written() {
         let dir = tempfile::tempdir().unwrap();
-        let writer = writer(dir.path(), 60);
+        let (writer, outages) = writer(dir.path(), 60);
         let error = writer.call("fill it", unregister("x".repeat(1_000_000))).await.unwrap_err();
         assert!(matches!(error, Trouble::Full { doing: "fill it" }), "{error}");
         writer.call("write little", unregister("x".to_owned())).await.unwrap();
+        let over = async {
+            while outages.now().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let over = tokio::time::timeout(Duration::from_secs(30), over).await;
+        assert!(over.is_ok(), "the disk has space, and somebody sees that: {:?}", outages.now());
     }
 
     #[tokio::test]
     async fn a_panic_is_told_to_its_caller_and_undone() {
         let dir = tempfile::tempdir().unwrap();
-        let writer = writer(dir.path(), 1_000);
+        let (writer, outages) = writer(dir.path(), 1_000);
         let panic = |desk: &mut Desk| -> Result<(), Mishap> {
             desk.set_unregistered(&"half".into(), true)?;
             panic!("on purpose");
@@ -233,5 +249,6 @@ mod tests {
         assert!(matches!(error, Trouble::Failed { doing: "stumble", .. }), "{error}");
         let read = |desk: &mut Desk| row::number(&desk.conn, query::unregistered, ["half"]);
         assert_eq!(writer.call("look", read).await.unwrap(), Some(0));
+        assert_eq!(outages.now(), None);
     }
 }

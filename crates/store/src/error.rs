@@ -12,11 +12,19 @@ pub enum Trouble {
         /// What was being attempted.
         doing: &'static str,
     },
-    /// There is no room left.
-    #[error("the store is full while trying to {doing}")]
+    /// There is no space left: the disk is full, or a quota is used up.
+    #[error("no space was left to {doing}")]
     Full {
         /// What was being attempted.
         doing: &'static str,
+    },
+    /// Nothing can be written for another reason: the file system is read-only, the disk fails.
+    #[error("could not {doing}: nothing can be written, {why}")]
+    Unwritable {
+        /// What was being attempted.
+        doing: &'static str,
+        /// Why, such as "the file system is read-only".
+        why: String,
     },
     /// What is stored can't be read.
     #[error("could not read {what}: {detail}")]
@@ -41,6 +49,19 @@ pub enum Trouble {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+impl Trouble {
+    /// Why nothing at all can be written, if this is about all writes and not about one. The store logs when
+    /// such an outage begins and when it is over, so that callers, who may fail thousands of times meanwhile,
+    /// need not.
+    pub fn outage(&self) -> Option<&str> {
+        match self {
+            Self::Full { .. } => Some("no space is left on the disk"),
+            Self::Unwritable { why, .. } => Some(why),
+            Self::Busy { .. } | Self::Corrupt { .. } | Self::Closed { .. } | Self::Failed { .. } => None,
+        }
+    }
 }
 
 /// Why a write did not happen.

@@ -56,7 +56,13 @@ pub trait Survey: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// What is wrong with the store as a whole, a sentence each that says what to do.
+    /// Why nothing can be written now, if that is known; see [`Trouble::outage`]. Reads nothing. During an
+    /// outage nothing can be claimed or begun either, since what becomes of it could not be recorded.
+    fn outage(&self) -> Option<Trouble> {
+        None
+    }
+
+    /// What is wrong with the store as a whole besides an outage, a sentence each that says what to do.
     async fn problems(&self) -> Result<Vec<String>, Trouble> {
         Ok(Vec::new())
     }

@@ -14,8 +14,10 @@ use tokio::time::Instant;
 
 use crate::clock::{RealClock, real_now};
 use crate::exit::WrongUsage;
+use crate::file_size;
 
 pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result<Checkup> {
+    file_size::survive_limit().await.context("could not listen for signals")?;
     let keys = key_file.map_or_else(|| dir.join(layout::KEYS), Path::to_owned);
     let store = Arc::new(open(dir, vault(&keys, key_file.is_some())?)?);
     let key_problem = key_problem(store.keys(), &keys);
@@ -76,6 +78,7 @@ fn open(dir: &Path, vault: Option<Vault>) -> anyhow::Result<StoppedStore> {
         OpenError::Foreign { .. }
         | OpenError::Open { .. }
         | OpenError::Emptied { .. }
+        | OpenError::Unwritable { .. }
         | OpenError::WrongKey(_)
         | OpenError::Sqlite(_)
         | OpenError::Thread(_) => anyhow::Error::new(error),

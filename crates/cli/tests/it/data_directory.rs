@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::command::{punctual, run};
 use crate::server::Server;
+use crate::small_disk::say;
 
 fn stop(server: Server) {
     server.signal("-TERM");
@@ -101,7 +102,7 @@ fn a_second_process_is_refused_although_the_lock_file_is_gone_or_another() {
 #[test]
 fn data_of_another_user_is_refused_and_can_be_looked_at_by_root() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: only root can give data to another user");
+        say("SKIPPED: only root can give data to another user");
         return;
     }
     let folder = data(false);

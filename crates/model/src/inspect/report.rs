@@ -129,6 +129,8 @@ pub struct Report {
     pub pass_count: u64,
     /// Why the last look at the store failed, if it did.
     pub trouble: Option<String>,
+    /// Why nothing can be written, if that is so now.
+    pub outage: Option<String>,
     /// What is wrong with the store as a whole, a sentence each that says what to do.
     pub problems: Vec<String>,
 }

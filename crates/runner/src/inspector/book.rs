@@ -247,6 +247,7 @@ impl Book {
             last_pass: self.last_pass,
             pass_count: self.pass_count,
             trouble: self.troubles.values().next().cloned(),
+            outage: None,
             problems: self.problems.clone(),
         }
     }

@@ -56,6 +56,12 @@ impl Inspector {
         let entries = self.store.unclaimed(&ask).await?;
         self.book().oldest_due = entries.first().map(|entry| entry.due);
         let Some(crowd) = crowd else { return Ok(()) };
+        if self.store.outage().is_some() {
+            // Nothing is fired or recorded meanwhile, for a reason that is known. All waits begin anew.
+            self.waits.lock().await.seen.clear();
+            self.book().set_waits(Vec::new());
+            return Ok(());
+        }
 
         let mut waiting: Vec<Waiting> = entries
             .into_iter()

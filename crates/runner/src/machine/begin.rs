@@ -120,7 +120,9 @@ impl Machine {
         self.beginning.out = false;
         let going = match answer {
             Err(trouble) => {
-                tracing::error!(error = %Chain(&trouble), "could not confirm claims; giving them back");
+                if trouble.outage().is_none() {
+                    tracing::error!(error = %Chain(&trouble), "could not confirm claims; giving them back");
+                }
                 drop(batch);
                 self.take_returns(uptime);
                 self.pause_claiming(uptime);

@@ -145,7 +145,10 @@ impl Machine {
         let claims = match answer {
             Ok(claims) => claims,
             Err(trouble) => {
-                tracing::error!(error = %Chain(&trouble), "could not claim what is due; trying again");
+                // The store says itself that nothing can be written.
+                if trouble.outage().is_none() {
+                    tracing::error!(error = %Chain(&trouble), "could not claim what is due; trying again");
+                }
                 self.seen.clear();
                 self.claiming.at = uptime;
                 self.pause_claiming(uptime);

@@ -221,7 +221,17 @@ impl Machine {
     }
 
     /// The store has taken none of a batch.
-    fn refused(&mut self, batch: Vec<Open>, trouble: &Trouble, uptime: Duration) {
+    fn refused(&mut self, mut batch: Vec<Open>, trouble: &Trouble, uptime: Duration) {
+        if trouble.outage().is_some() {
+            // Nothing can be written, which the store says itself: all of it waits until that is over.
+            match std::mem::replace(&mut self.recording.work, Work::Whole(Vec::new())) {
+                Work::Whole(rest) => batch.extend(rest),
+                Work::Each { left, refused, .. } => batch.extend(left.into_iter().chain(refused)),
+            }
+            self.recording.work = Work::Whole(batch);
+            self.recording.paused_until = uptime + RETRY_PAUSE;
+            return;
+        }
         match &mut self.recording.work {
             Work::Whole(_) => {
                 let count = batch.len();

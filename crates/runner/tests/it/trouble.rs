@@ -1,6 +1,6 @@
 //! A store in trouble, and a target that does what nobody expects: nothing is lost.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(crate) struct Troubled {
     settles: AtomicUsize,
     releases: AtomicUsize,
     pub(crate) repairs: AtomicUsize,
+    /// The disk is full while this is set.
+    full: AtomicBool,
     /// The store never takes a settlement of this job while this is set.
     poison: Mutex<Option<&'static str>>,
     /// Claims of this job come without the entry that was claimed, which is a bug: deciding what follows panics.
@@ -53,12 +55,17 @@ impl Troubled {
             settles,
             releases: AtomicUsize::new(0),
             repairs: AtomicUsize::default(),
+            full: AtomicBool::new(false),
             poison: Mutex::default(),
             bare: Mutex::default(),
             mad: Mutex::default(),
             door: tokio::sync::Mutex::default(),
             batches: Mutex::default(),
         })
+    }
+
+    fn check_space(&self, doing: &'static str) -> Result<(), Trouble> {
+        if self.full.load(Ordering::SeqCst) { Err(Trouble::Full { doing }) } else { Ok(()) }
     }
 }
 
@@ -70,6 +77,7 @@ fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
 impl Agenda for Troubled {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         check(&self.claims, "claim")?;
+        self.check_space("claim")?;
         let mut claims = self.inner.claim(ask).await?;
         let bare = *self.bare.lock().unwrap();
         for claim in claims.iter_mut().filter(|claim| bare == Some(claim.job.key.name.as_str())) {
@@ -84,6 +92,7 @@ impl Agenda for Troubled {
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
         check(&self.begins, "begin")?;
+        self.check_space("begin")?;
         self.inner.begin(fences).await
     }
 
@@ -91,6 +100,7 @@ impl Agenda for Troubled {
         self.batches.lock().unwrap().push(settlements.len());
         let _entered = self.door.lock().await;
         check(&self.settles, "settle")?;
+        self.check_space("settle")?;
         let poison = *self.poison.lock().unwrap();
         if settlements
             .iter()
@@ -221,6 +231,30 @@ async fn trouble_of_the_store_is_logged_with_its_cause() {
         let cause = format!("could not {doing}: the disk is on fire");
         assert!(lines.iter().any(|line| line.contains(&cause) && line.contains(text)), "{cause}: {lines:?}");
     }
+}
+
+#[tokio::test]
+async fn what_was_fired_waits_until_the_disk_has_space_and_the_store_alone_says_so() {
+    let captured = Captured::from(Level::WARN);
+    let world = World::new().await;
+    world.put("hang-1", once("one", 0)).await;
+    world.put("hang-2", once("two", 0)).await;
+    let store = Troubled::new(&world, 0, 0, 0);
+    let running = world.runner_on(store.clone()).start().unwrap();
+    world.target.wait_for(2).await;
+    store.full.store(true, Ordering::SeqCst);
+    world.put("ok", once("three", 0)).await;
+    world.target.let_go(2);
+    let tried = async || store.batches.lock().unwrap().len() >= 3;
+    world.wait_until("it was tried again and again", tried).await;
+    assert_eq!(world.target.names().len(), 2, "nothing else is fired meanwhile");
+    store.full.store(false, Ordering::SeqCst);
+    for name in ["hang-1", "hang-2", "ok"] {
+        world.wait_for_records(name, 1).await;
+    }
+    running.stop().await;
+    assert_eq!(world.target.names().len(), 3);
+    assert_eq!(captured.lines(), [] as [&str; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

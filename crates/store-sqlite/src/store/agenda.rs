@@ -25,6 +25,7 @@ impl Agenda for SqliteStore {
     /// wait for that. What was edited in between has lost its claim, since an edit takes it back before
     /// its COMMIT, and is left out.
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        self.outages.check("claim what is due")?;
         let (until, limit) = (to_ticks(ask.until), ask.limit);
         let passed_over = ask.passed_over.iter().map(|target| hash(target)).collect();
         let choose =
@@ -46,6 +47,7 @@ impl Agenda for SqliteStore {
     }
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        self.outages.check("begin what was claimed")?;
         let mut claims = self.book.claims();
         Ok(fences.iter().map(|fence| claims.begin(*fence)).collect())
     }

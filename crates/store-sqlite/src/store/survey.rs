@@ -82,6 +82,10 @@ impl Survey for SqliteStore {
         Ok(self.book.claims().left_out().collect())
     }
 
+    fn outage(&self) -> Option<Trouble> {
+        self.outages.check("write").err()
+    }
+
     async fn problems(&self) -> Result<Vec<String>, Trouble> {
         let files = self.files.clone();
         self.readers.call_long("look at the data directory", move |_| Ok(files.problems())).await

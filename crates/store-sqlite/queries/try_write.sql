@@ -1,0 +1,4 @@
+-- try_write: the one row, written as it is
+UPDATE counters
+SET sequence = sequence
+WHERE id = 1
