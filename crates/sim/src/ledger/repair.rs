@@ -95,7 +95,7 @@ impl Account {
             return;
         }
         let back = |at: Timestamp| if is_ahead(at, now) { now } else { at };
-        self.put_at = back(self.put_at);
+        self.put_at = if is_ahead(self.put_at, now) { now } else { self.put_at };
         self.floor_at = self.floor_at.map(back);
         self.past_at = self.past_at.map(back);
         self.timetable = timetable(&self.spec, self.put_at);

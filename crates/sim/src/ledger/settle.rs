@@ -84,7 +84,7 @@ impl Account {
             let Record { generation, cause, nominal_at, step, attempt, .. } = *record;
             let new = self.attempts.insert((generation, cause, nominal_at, step, attempt, postponed));
             // One that had to wait may have waited at the wrong time already, before the clock was set back.
-            if !new && !(postponed && !steady) {
+            if !new && (!postponed || steady) {
                 problems.push(format!("{nominal_at} step {step} attempt {attempt} has two records"));
             }
             if new {
