@@ -24,8 +24,8 @@ pub(crate) enum Verb {
 
 /// Run the server.
 ///
-/// Every option can also be given in the environment and in a configuration file; config.default.toml
-/// lists all settings.
+/// Every option but --config can also be given in a configuration file, and all of them in the environment;
+/// config.default.toml lists all settings.
 #[derive(Debug, Parser)]
 #[command(after_help = SERVE_EXAMPLES)]
 pub(crate) struct ServeOptions {
