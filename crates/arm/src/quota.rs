@@ -128,10 +128,10 @@ fn reason(obstacle: &Obstacle, sku: Sku, limits: &Limits) -> String {
         }
         Obstacle::Recurrence(job) => {
             let limit = shown(limits.of(sku).recurrence_max);
-            (format!("the job '{}' recurs faster than {limit}", job), Setting::Recurrence)
+            (format!("the job '{job}' recurs faster than {limit}"), Setting::Recurrence)
         }
         Obstacle::Authentication(job) => {
-            (format!("the job '{}' uses HTTP outbound authentication", job), Setting::Authentication)
+            (format!("the job '{job}' uses HTTP outbound authentication"), Setting::Authentication)
         }
     };
     format!("{reason} (setting {})", setting.of(sku))

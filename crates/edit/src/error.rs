@@ -14,9 +14,9 @@ pub enum EditError<E> {
     /// There is no such collection.
     NoCollection(CollectionKey),
     /// There is no such job.
-    NoJob(JobKey),
+    NoJob(Box<JobKey>),
     /// The job is completed or faulted, and stays as it is.
-    Final(JobKey, JobState),
+    Final(Box<JobKey>, JobState),
     /// A run was asked for in a collection that is disabled.
     CollectionDisabled(CollectionKey),
     /// As many runs of the job wait as may.

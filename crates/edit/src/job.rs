@@ -85,7 +85,7 @@ impl Editor<'_> {
         }
         // Which of the two is missing?
         match self.store.collection(&key.collection).await? {
-            Some(_) => Err(EditError::NoJob(key.clone())),
+            Some(_) => Err(EditError::NoJob(Box::new(key.clone()))),
             None => Err(EditError::NoCollection(key.collection.clone())),
         }
     }
@@ -99,7 +99,7 @@ impl Editor<'_> {
     /// A job that must exist, with its collection.
     async fn find<E>(&self, key: &JobKey) -> Result<(Collection, Job), EditError<E>> {
         let (collection, job) = self.read(key).await?;
-        Ok((collection, job.ok_or_else(|| EditError::NoJob(key.clone()))?))
+        Ok((collection, job.ok_or_else(|| EditError::NoJob(Box::new(key.clone())))?))
     }
 
     /// What the collection forbids about a job.
@@ -131,5 +131,5 @@ fn placement(collection: &Collection, now: Timestamp) -> Placement {
 }
 
 fn refuse_final<E>(key: &JobKey, job: &Job) -> Result<(), EditError<E>> {
-    if job.state.is_final() { Err(EditError::Final(key.clone(), job.state)) } else { Ok(()) }
+    if job.state.is_final() { Err(EditError::Final(Box::new(key.clone()), job.state)) } else { Ok(()) }
 }
