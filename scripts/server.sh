@@ -69,6 +69,8 @@ start_server() {
     local name=$1 log=$scratch/$1.log deadline=$((SECONDS + 30))
     shift
     data[$name]=$scratch/$name
+    # The server's shell may open its log after it is read for the first time.
+    : > "$log"
     "$binary" serve --listen 127.0.0.1:0 --data "${data[$name]}" --role api "$@" > "$log" 2>&1 &
     local pid=$!
     server_pids+=("$pid")

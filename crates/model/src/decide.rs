@@ -2,7 +2,7 @@
 //!
 //! Each is a pure function from what is to what will be; nobody else decides. The API applies
 //! [`place`], [`edit()`], [`hold`], [`resume`], [`switch`] and [`run`], and writes what they have [`passed_over`]; the
-//! runner applies [`catch_up`] and [`settle()`], and [`repair`] after the clock was set back. Before a change is applied, [`forbidden`] and [`obstacles`] say
+//! runner applies [`catch_up`] and [`settle()`], and [`repair()`] after the clock was set back. Before a change is applied, [`forbidden`] and [`obstacles`] say
 //! what plans and quotas have against it.
 //!
 //! The agenda of a job, as one entry:
