@@ -49,6 +49,33 @@ pub enum ActionKind {
     ServiceBusTopic(ServiceBusMessage),
 }
 
+/// Whom an action calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// The host and port of this URI.
+    Uri(&'a str),
+    /// What a service knows by a name, in any letter case.
+    Named {
+        /// The service.
+        service: &'static str,
+        /// An account or namespace of it.
+        name: &'a str,
+    },
+}
+
+impl ActionKind {
+    /// Whom it calls: attempts under way are counted by that.
+    pub fn target(&self) -> Target<'_> {
+        match self {
+            Self::Http(http) => Target::Uri(&http.uri),
+            Self::StorageQueue(queue) => Target::Named { service: "queue", name: &queue.storage_account },
+            Self::ServiceBusQueue(message) | Self::ServiceBusTopic(message) => {
+                Target::Named { service: "bus", name: &message.namespace }
+            }
+        }
+    }
+}
+
 /// An HTTP request, and the type name it was declared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAction {

@@ -26,7 +26,7 @@ mod watch;
 
 pub use action::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
-    QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Transport,
+    QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Target, Transport,
 };
 pub use chain::Chain;
 pub use clock::{Clock, Mint, Wait, guid};

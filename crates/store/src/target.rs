@@ -1,18 +1,15 @@
 //! Whom an action calls, as a short text by which slots are counted.
 
-use punctual_model::{ActionKind, Job, usual_authority};
+use punctual_model::{Job, Target, usual_authority};
 use url::Url;
 
 /// The target of the step that the job's entry is at.
 pub(crate) fn of_job(job: &Job) -> String {
     let step = job.progress.entry.map_or(0, |entry| entry.step);
     let action = job.spec.action.step(step).unwrap_or(&job.spec.action);
-    match &action.kind {
-        ActionKind::Http(http) => authority(&http.uri),
-        ActionKind::StorageQueue(queue) => format!("queue:{}", queue.storage_account.to_lowercase()),
-        ActionKind::ServiceBusQueue(message) | ActionKind::ServiceBusTopic(message) => {
-            format!("bus:{}", message.namespace.to_lowercase())
-        }
+    match action.kind.target() {
+        Target::Uri(uri) => authority(uri),
+        Target::Named { service, name } => format!("{service}:{}", name.to_lowercase()),
     }
 }
 
