@@ -154,6 +154,45 @@ fn every_file_that_is_named_exists() {
 }
 
 #[test]
+fn the_lists_for_newcomers_name_at_most_five_files_that_exist() {
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (_, lists) = text.split_once("## Where to begin").unwrap();
+    let lists = lists.split("\n**").skip(1);
+    let mut count = 0;
+    for list in lists {
+        let steps: Vec<&str> =
+            list.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+        assert!((1..=5).contains(&steps.len()), "{list}");
+        for step in steps {
+            let file = quoted(step).next().unwrap();
+            assert!(root().join(file).exists(), "CONTRIBUTING.md names {file}, which does not exist");
+        }
+        count += 1;
+    }
+    assert!(count >= 4, "{count}");
+}
+
+#[test]
+fn every_hop_of_a_walk_is_a_function_of_its_file() {
+    let text = text();
+    let mut count = 0;
+    for line in text.lines() {
+        let Some((number, hop)) = line.split_once(". ") else { continue };
+        if number.parse::<u32>().is_err() || !hop.starts_with('`') {
+            continue;
+        }
+        let [file, function] = quoted(hop).take(2).collect::<Vec<_>>()[..] else {
+            panic!("two names: {line}")
+        };
+        let source = std::fs::read_to_string(root().join(file)).unwrap();
+        let called = ["(", "<"].iter().any(|next| source.contains(&format!("fn {function}{next}")));
+        assert!(called, "{file} has no function {function}");
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
 fn every_source_file_says_what_it_is_for() {
     let mut folders = vec![root().join("crates")];
     let mut checked = 0;
