@@ -10,6 +10,18 @@ use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, PlanLimits, Sku
 
 use crate::Dialect;
 use crate::reader::{Object, Path, Problems};
+use crate::shape::{Member, object, value};
+
+/// The members that an action may have. Not a constant, so that it can hold itself.
+pub(crate) static SHAPE: [Member; 7] = [
+    value("type"),
+    object("request", http::REQUEST),
+    object("queueMessage", message::QUEUE_MESSAGE),
+    object("serviceBusQueueMessage", message::BUS_MESSAGE),
+    object("serviceBusTopicMessage", message::BUS_MESSAGE),
+    object("retryPolicy", retry::RETRY_POLICY),
+    object("errorAction", &SHAPE),
+];
 
 /// What reading an action depends on besides the JSON.
 #[derive(Clone, Copy)]

@@ -5,10 +5,10 @@
 //! what is read, and what an answer of ours has at the same place or any resource may have: clients send back
 //! what they got.
 
-use crate::ApiVersion;
 use crate::json::Json;
 use crate::reader::{Path, Problems, parse_object, shown};
 use crate::suggestion::nearest;
+use crate::{ApiVersion, action};
 
 /// The most unknown members that are named; a body can have thousands.
 const NAMED_MAX: usize = 50;
@@ -16,7 +16,7 @@ const NAMED_MAX: usize = 50;
 /// The longest value of the header that names them, in bytes.
 const HEADER_BYTES_MAX: usize = 1024;
 
-/// A member that is known.
+/// A member that is known. Those of actions stand beside what reads them.
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     below: Below,
@@ -33,7 +33,7 @@ enum Below {
     Members(&'static [Member]),
 }
 
-const fn value(name: &'static str) -> Member {
+pub(crate) const fn value(name: &'static str) -> Member {
     Member { name, below: Below::Anything, own: false }
 }
 
@@ -41,7 +41,7 @@ const fn own_value(name: &'static str) -> Member {
     Member { name, below: Below::Anything, own: true }
 }
 
-const fn object(name: &'static str, members: &'static [Member]) -> Member {
+pub(crate) const fn object(name: &'static str, members: &'static [Member]) -> Member {
     Member { name, below: Below::Members(members), own: false }
 }
 
@@ -66,7 +66,7 @@ pub(crate) const JOB: &[Member] = &[object("properties", JOB_PROPERTIES)];
 
 /// The properties of a job.
 pub(crate) const JOB_PROPERTIES: &[Member] =
-    &[value("startTime"), object("action", &ACTION), object("recurrence", RECURRENCE), value("state")];
+    &[value("startTime"), object("action", &action::SHAPE), object("recurrence", RECURRENCE), value("state")];
 
 /// A recurrence.
 pub(crate) const RECURRENCE: &[Member] = &[
@@ -85,75 +85,6 @@ const SCHEDULE: &[Member] = &[
     value("monthDays"),
     object("monthlyOccurrences", &[value("day"), value("occurrence"), value("Occurrence")]),
     value("months"),
-];
-
-/// Not a constant, so that it can hold itself.
-static ACTION: [Member; 7] = [
-    value("type"),
-    object("request", REQUEST),
-    object("queueMessage", QUEUE_MESSAGE),
-    object("serviceBusQueueMessage", BUS_MESSAGE),
-    object("serviceBusTopicMessage", BUS_MESSAGE),
-    object("retryPolicy", RETRY_POLICY),
-    object("errorAction", &ACTION),
-];
-
-const REQUEST: &[Member] = &[
-    value("uri"),
-    value("method"),
-    value("headers"),
-    value("body"),
-    object("authentication", AUTHENTICATION),
-    // Published templates put it here by mistake, and it is read.
-    object("retryPolicy", RETRY_POLICY),
-];
-
-const RETRY_POLICY: &[Member] = &[value("retryType"), value("retryInterval"), value("retryCount")];
-
-/// The members of every type: what was read under one may be sent back under another.
-const AUTHENTICATION: &[Member] = &[
-    value("type"),
-    value("username"),
-    value("password"),
-    value("pfx"),
-    value("certificateThumbprint"),
-    value("certificateExpiration"),
-    value("certificateExpirationDate"),
-    value("certificateSubjectName"),
-    value("tenant"),
-    value("audience"),
-    value("clientId"),
-    value("secret"),
-];
-
-const QUEUE_MESSAGE: &[Member] =
-    &[value("storageAccount"), value("queueName"), value("sasToken"), value("message")];
-
-const BUS_MESSAGE: &[Member] = &[
-    value("queueName"),
-    value("topicPath"),
-    value("namespace"),
-    value("transportType"),
-    object("authentication", &[value("type"), value("sasKeyName"), value("sasKey")]),
-    value("message"),
-    object("brokeredMessageProperties", BROKERED_PROPERTIES),
-    value("customMessageProperties"),
-];
-
-const BROKERED_PROPERTIES: &[Member] = &[
-    value("contentType"),
-    value("correlationId"),
-    value("forcePersistence"),
-    value("label"),
-    value("messageId"),
-    value("partitionKey"),
-    value("replyTo"),
-    value("replyToSessionId"),
-    value("scheduledEnqueueTimeUtc"),
-    value("sessionId"),
-    value("timeToLive"),
-    value("to"),
-    value("viaPartitionKey"),
 ];
 
 /// The unknown members of a body under an api-version that ignores them, as the value of a header.

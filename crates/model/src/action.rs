@@ -64,6 +64,14 @@ pub enum Target<'a> {
 }
 
 impl ActionKind {
+    /// How it shows the target who it is, where plans have a say in that.
+    pub fn authentication(&self) -> Option<&Authentication> {
+        match self {
+            Self::Http(http) => http.authentication.as_ref(),
+            Self::StorageQueue(_) | Self::ServiceBusQueue(_) | Self::ServiceBusTopic(_) => None,
+        }
+    }
+
     /// Whom it calls: attempts under way are counted by that.
     pub fn target(&self) -> Target<'_> {
         match self {

@@ -1,8 +1,12 @@
 //! What is refused before it is looked at.
 
+use std::collections::BTreeSet;
+
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use http::header;
+use punctual_api::ROUTES;
+use punctual_model::Level;
 use serde_json::json;
 
 use crate::world::{World, http, request};
@@ -126,7 +130,12 @@ async fn the_part_of_a_path_that_is_wrong_is_named() {
         let message = world.call(method, path, Body::empty()).await.refused(404, "NotFound");
         assert_eq!(message, expected, "{path}");
     };
-    let job = "There are: history, occurrences, run.";
+    let known = |level: Level| {
+        let tails = ROUTES.iter().filter(|route| route.level == level && !route.tail.is_empty());
+        let tails: BTreeSet<&str> = tails.map(|route| route.tail).collect();
+        format!("There are: {}.", tails.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    let job = known(Level::Job);
     check("POST", "Jc/jobs/x/start", &format!("There is no operation 'start' on the job 'x'. {job}")).await;
     check("GET", "Jc/jobs/x/run/1", &format!("There is no operation 'run/1' on the job 'x'. {job}")).await;
     check(
@@ -135,9 +144,9 @@ async fn the_part_of_a_path_that_is_wrong_is_named() {
         "There is no operation 'histroy' on the job 'x'. Did you mean 'history'?",
     )
     .await;
-    let collection =
-        "There is no operation 'tasks/x' on the job collection 'Jc'. There are: disable, enable, jobs.";
-    check("GET", "Jc/tasks/x", collection).await;
+    let collection = known(Level::Collection);
+    let expected = format!("There is no operation 'tasks/x' on the job collection 'Jc'. {collection}");
+    check("GET", "Jc/tasks/x", &expected).await;
     let misspelt = "/subscriptions/s/resourceGroups/Rg/providers/Microsoft.Schedular/jobCollections";
     let meant = "'providers/Microsoft.Scheduler/jobCollections'";
     let group =

@@ -7,7 +7,24 @@ use punctual_model::{Action, ActionKind, Authentication, Certificate, Secret};
 use super::Reading;
 use crate::job::JOB_BYTES_MAX;
 use crate::reader::{Object, Problems};
+use crate::shape::{Member, value};
 use crate::time;
+
+/// The members of every type: what was read under one may be sent back under another.
+pub(super) const AUTHENTICATION: &[Member] = &[
+    value("type"),
+    value("username"),
+    value("password"),
+    value("pfx"),
+    value("certificateThumbprint"),
+    value("certificateExpiration"),
+    value("certificateExpirationDate"),
+    value("certificateSubjectName"),
+    value("tenant"),
+    value("audience"),
+    value("clientId"),
+    value("secret"),
+];
 
 #[derive(Clone, Copy)]
 enum Type {

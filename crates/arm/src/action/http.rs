@@ -4,8 +4,21 @@ use crate::json::{Json, Members};
 use punctual_model::{ActionKind, HttpAction};
 use url::Url;
 
+use super::authentication::AUTHENTICATION;
+use super::retry::RETRY_POLICY;
 use super::{Reading, authentication, insert_text, texts};
 use crate::reader::{Object, Problems, shown};
+use crate::shape::{Member, object, value};
+
+pub(super) const REQUEST: &[Member] = &[
+    value("uri"),
+    value("method"),
+    value("headers"),
+    value("body"),
+    object("authentication", AUTHENTICATION),
+    // Published templates put it here by mistake, and it is read.
+    object("retryPolicy", RETRY_POLICY),
+];
 
 /// Limits of the original service.
 const URI_CHARS_MAX: usize = 2048;

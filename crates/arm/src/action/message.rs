@@ -8,7 +8,38 @@ use punctual_model::{
 use super::authentication::{required_secret, secret};
 use super::{insert_text, texts};
 use crate::reader::{Object, Problems};
+use crate::shape::{Member, object, value};
 use crate::{Dialect, time};
+
+pub(super) const QUEUE_MESSAGE: &[Member] =
+    &[value("storageAccount"), value("queueName"), value("sasToken"), value("message")];
+
+pub(super) const BUS_MESSAGE: &[Member] = &[
+    value("queueName"),
+    value("topicPath"),
+    value("namespace"),
+    value("transportType"),
+    object("authentication", &[value("type"), value("sasKeyName"), value("sasKey")]),
+    value("message"),
+    object("brokeredMessageProperties", BROKERED_PROPERTIES),
+    value("customMessageProperties"),
+];
+
+const BROKERED_PROPERTIES: &[Member] = &[
+    value("contentType"),
+    value("correlationId"),
+    value("forcePersistence"),
+    value("label"),
+    value("messageId"),
+    value("partitionKey"),
+    value("replyTo"),
+    value("replyToSessionId"),
+    value("scheduledEnqueueTimeUtc"),
+    value("sessionId"),
+    value("timeToLive"),
+    value("to"),
+    value("viaPartitionKey"),
+];
 
 pub(super) fn read_queue(
     message: &Object<'_>,

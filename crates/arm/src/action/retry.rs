@@ -7,7 +7,10 @@ use punctual_model::{PlanLimits, RetryPolicy, Sku};
 use crate::Dialect;
 use crate::quota::{Setting, plan_name};
 use crate::reader::{Object, Problems};
+use crate::shape::{Member, value};
 use crate::time;
+
+pub(super) const RETRY_POLICY: &[Member] = &[value("retryType"), value("retryInterval"), value("retryCount")];
 
 /// 18 months, counted as the largest interval of days is.
 const INTERVAL_MAX: SignedDuration = SignedDuration::from_hours(548 * 24);

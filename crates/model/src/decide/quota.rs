@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Rule, Start};
 
-use crate::{ActionKind, Collection, Job, JobSpec, Limits, MaxRecurrence, Name, PlanLimits, Sku};
+use crate::{Collection, Job, JobSpec, Limits, MaxRecurrence, Name, PlanLimits, Sku};
 
 /// How many occurrences are looked at to find the closest two. At the hour or more that a limit asks
 /// for, this spans at least twelve weeks, which holds every pattern of days and weeks.
@@ -92,12 +92,7 @@ pub fn obstacles(from: &Collection, to: &Collection, limits: &Limits, jobs: &[Jo
 }
 
 fn authenticates(spec: &JobSpec) -> bool {
-    spec.action.steps().any(|step| match &step.kind {
-        ActionKind::Http(http) => http.authentication.is_some(),
-        ActionKind::StorageQueue(_) | ActionKind::ServiceBusQueue(_) | ActionKind::ServiceBusTopic(_) => {
-            false
-        }
-    })
+    spec.action.steps().any(|step| step.kind.authentication().is_some())
 }
 
 /// How fast a job recurs, if that is too fast.
