@@ -7,13 +7,13 @@
 pub(crate) const DAY_SECONDS: i64 = 86_400;
 pub(crate) const DAY_MINUTES: i64 = 1_440;
 
-/// After so many days, which are 400 years and whole weeks, the calendar repeats itself.
+/// The calendar repeats after this many days: 400 years, which are whole weeks.
 pub(crate) const CALENDAR_DAYS: i64 = 146_097;
 
-/// The last day of the year 9999; nothing is sought behind it.
+/// The last day of the year 9999, where every search ends.
 pub(crate) const DAY_MAX: i64 = 2_932_896;
 
-/// The number of a date.
+/// The day number of a date.
 pub(crate) fn day_number(year: i64, month: u8, day: u8) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,14 +1,14 @@
-//! Judging a rule: every limit, every problem at once.
+//! Checks a rule against every limit and reports all problems at once.
 
 use jiff::Timestamp;
 
 use crate::zone::Zone;
 use crate::{Frequency, Problem, Rule, Schedule, Start, Timetable};
 
-/// The largest number of occurrences that may be asked for.
+/// The largest `count` that a rule may have.
 const COUNT_MAX: i64 = 2_147_483_647;
 
-/// A rule that holds all limits. Ask it for a [`Timetable`].
+/// A rule that is within all limits. Make a [`Timetable`] of it to ask when a job runs.
 ///
 /// ```
 /// use punctual_recurrence::{Frequency, Rule, Start};
@@ -39,21 +39,21 @@ pub(crate) struct Choice {
     pub(crate) week_days: Option<u8>,
     /// Whether days of the month were chosen at all, by either list.
     pub(crate) month_days_chosen: bool,
-    /// Bit 1 to 31, counted from the month's begin.
+    /// Bit 1 to 31, counted from the first day of the month.
     pub(crate) days_from_begin: u32,
-    /// Bit 1 to 31, counted from the month's end.
+    /// Bit 1 to 31, counted from the last day of the month.
     pub(crate) days_from_end: u32,
-    /// For each weekday: bit 1 to 5 counted from the begin.
+    /// For each weekday: bit 1 to 5, counted from the start of the month.
     pub(crate) weekdays_from_begin: [u8; 7],
-    /// For each weekday: bit 1 to 5 counted from the end.
+    /// For each weekday: bit 1 to 5, counted from the end of the month.
     pub(crate) weekdays_from_end: [u8; 7],
     /// Bit 1 to 12.
     pub(crate) months: Option<u16>,
 }
 
 impl Rule {
-    /// Judges the rule. Every problem is reported, not only the first, each with its JSON path below
-    /// the recurrence.
+    /// Checks the rule. Reports every problem, not only the first, each with its JSON path below the
+    /// recurrence.
     ///
     /// ```
     /// use punctual_recurrence::{Frequency, Rule, Schedule};
@@ -84,8 +84,8 @@ impl Rule {
         })
     }
 
-    /// The problems that the rule has whatever its frequency is, for where what was written is none: so that
-    /// a wrong frequency does not hide what else is wrong.
+    /// The problems that do not depend on the frequency. For rules whose frequency could not be read, so that a
+    /// wrong frequency does not hide other problems.
     ///
     /// ```
     /// use punctual_recurrence::{Frequency, Rule};
@@ -139,7 +139,7 @@ impl Rule {
 }
 
 impl CheckedRule {
-    /// The rule seen from a start: what can be asked when a job runs.
+    /// The timetable of this rule for a job with this start.
     ///
     /// ```
     /// # use punctual_recurrence::{Frequency, Rule, Start};
@@ -152,7 +152,7 @@ impl CheckedRule {
         Timetable::recurring(self, start)
     }
 
-    /// How many occurrences may be started, if that is limited.
+    /// The most occurrences that may be started; none if there is no limit.
     ///
     /// ```
     /// # use punctual_recurrence::{Frequency, Rule};
@@ -236,7 +236,7 @@ fn check_set(list: &[i64], member: &str, min: i64, max: i64, problems: &mut Vec<
     (!list.is_empty()).then_some(bits)
 }
 
-/// Hour 24 is taken, but nobody should be told to write it.
+/// Hour 24 is accepted, but messages name 23 as the largest.
 fn shown_max(member: &str, max: i64) -> i64 {
     if member == "hours" { 23 } else { max }
 }
@@ -261,7 +261,7 @@ fn capitalized(frequency: Frequency) -> &'static str {
 }
 
 impl Start {
-    /// Judges the start: it may lie at most so many months ahead.
+    /// Checks that the start is at most `ahead_months_max` months ahead.
     ///
     /// ```
     /// # use punctual_recurrence::Start;
@@ -272,7 +272,7 @@ impl Start {
     /// ```
     pub fn check(self, ahead_months_max: u32) -> Result<(), Problem> {
         let Some(start_at) = self.start_at else { return Ok(()) };
-        // Whatever is farther than the calendar reaches is no limit.
+        // A limit beyond the end of the calendar is no limit.
         let limit = jiff::Span::new()
             .try_months(ahead_months_max)
             .and_then(|months| self.put_at.to_zoned(jiff::tz::TimeZone::UTC).checked_add(months))

@@ -6,7 +6,7 @@ use crate::calendar::{DAY_SECONDS, date_of, weekday_index};
 use crate::check::Choice;
 use crate::{CheckedRule, Frequency, Start, Weekday};
 
-/// As many times of day are listed; more are told as a pattern.
+/// Up to this many times of day are listed one by one; more are described as a pattern.
 const TIMES_LISTED_MAX: usize = 8;
 
 pub(crate) fn describe(rule: Option<&CheckedRule>, start: Start) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn describe(rule: Option<&CheckedRule>, start: Start) -> String {
     text
 }
 
-/// The anchor on the wall clock, in the parts that a rule may take from it.
+/// The anchor on the wall clock, split into the parts that a rule may take from it.
 struct WallAnchor {
     hour: i64,
     minute: i64,
@@ -115,7 +115,7 @@ fn scheduled(rule: &CheckedRule, choice: &Choice, anchor: &WallAnchor, zone: &st
     format!("{text}, {} {zone}", times(choice, anchor))
 }
 
-/// The interval of a rule and where it counts from: `every 7 hours from 12:00 UTC`, `every 12 months from
+/// The interval of a rule and what it is counted from: `every 7 hours from 12:00 UTC`, `every 12 months from
 /// November 2026`.
 pub(crate) fn every_from(rule: &CheckedRule, anchor_at: Timestamp) -> String {
     let anchor = WallAnchor::new(rule, anchor_at);
@@ -137,7 +137,7 @@ pub(crate) fn month_names(bits: u16) -> String {
     join(bits_of(bits.into()).map(|month| month_name(month as u8).into()))
 }
 
-/// For minutes and hours: which of them count.
+/// The minutes and hours to which a rule of frequency minute or hour is limited.
 fn restriction(frequency: Frequency, choice: &Choice, anchor: &WallAnchor) -> String {
     let minutes = choice.minutes.or((frequency == Frequency::Hour).then_some(1 << anchor.minute));
     let mut text = String::new();
@@ -190,7 +190,7 @@ fn month_days(choice: &Choice, anchor: &WallAnchor) -> String {
     join(days.into_iter())
 }
 
-/// The times of a chosen day.
+/// The times of day at which a chosen day runs.
 fn times(choice: &Choice, anchor: &WallAnchor) -> String {
     let (hours, minutes) = match (choice.hours, choice.minutes) {
         (None, None) => return format!("at {:02}:{:02}", anchor.hour, anchor.minute),
@@ -212,7 +212,7 @@ fn times(choice: &Choice, anchor: &WallAnchor) -> String {
     format!("at {} of {}", minute_list(minutes), hour_list(hours))
 }
 
-/// The distance of minutes that divide the hour evenly from its begin.
+/// The step of minutes that divide the hour evenly from minute 0 on; none if they don't.
 fn even_step(minutes: u64) -> Option<u32> {
     let count = minutes.count_ones();
     let step = 60u32.checked_div(count).filter(|step| step * count == 60 && count > 1)?;
@@ -288,7 +288,7 @@ fn month_name(month: u8) -> &'static str {
     NAMES[usize::from(month - 1)]
 }
 
-/// A moment without what is zero.
+/// An instant without a time of day of midnight, and without seconds of zero.
 fn moment(at: Timestamp) -> String {
     let text = at.strftime(if at.as_second() % 60 == 0 { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d %H:%M:%S" });
     text.to_string()

@@ -1,11 +1,12 @@
-//! Reading instants as people and programs of every kind write them.
+//! Parses instants in the many forms in which people and programs write them.
 
 use std::fmt;
 
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::{SignedDuration, Timestamp, tz};
 
-/// The resolution of time, as the clients have it: 100 ns. Two instants that differ are at least this far apart.
+/// The resolution of time, which is that of the clients: 100 ns. Two different instants are at least this far
+/// apart.
 ///
 /// ```
 /// use punctual_recurrence::{TICK, parse_instant};
@@ -15,10 +16,10 @@ use jiff::{SignedDuration, Timestamp, tz};
 /// ```
 pub const TICK: SignedDuration = SignedDuration::from_nanos(100);
 
-/// The digits of a second's fraction, in ticks.
+/// The number of digits of a second's fraction that ticks can hold.
 const TICK_DIGITS: usize = 7;
 
-/// A text that is not what it should be; says what would be right.
+/// A text that can't be parsed. Displays what a valid text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub(crate) &'static str);
 
@@ -32,9 +33,9 @@ impl std::error::Error for Malformed {}
 
 const EXPECTED: Malformed = Malformed("is not a date or time such as 2026-11-15T12:00:00Z");
 
-/// Reads an instant: ISO 8601 with or without offset (then it is UTC), a date alone (then it is
-/// midnight UTC), any number of fractional digits (rounded to 100 ns), in any letter case, blanks
-/// around it. The end of the year 9999 is taken for the last instant that can be said.
+/// Parses an instant: ISO 8601 with or without an offset (without one it is UTC), a date alone (midnight UTC),
+/// any number of fractional digits (rounded to 100 ns), in any letter case, with blanks around it. The end of
+/// the year 9999 becomes the last instant that can be represented.
 ///
 /// ```
 /// use punctual_recurrence::parse_instant;
@@ -47,7 +48,7 @@ const EXPECTED: Malformed = Malformed("is not a date or time such as 2026-11-15T
 /// ```
 pub fn parse_instant(text: &str) -> Result<Timestamp, Malformed> {
     let text = text.trim();
-    // Longer than anything that is a time; keeps the error of a flood cheap.
+    // No instant is this long. Checked first, so that a huge text is refused cheaply.
     if text.len() > 80 || !text.is_ascii() || text.contains(['[', '!']) {
         return Err(EXPECTED);
     }
@@ -68,7 +69,7 @@ pub fn parse_instant(text: &str) -> Result<Timestamp, Malformed> {
     }
 }
 
-/// Takes the fraction of a second out of a text, as ticks, rounded.
+/// Splits the fraction of a second off a text. Returns the rest and the fraction in ticks, rounded.
 fn take_fraction(text: &str) -> Result<(String, i64), Malformed> {
     let Some(dot) = text.find(['.', ',']) else { return Ok((text.to_owned(), 0)) };
     let behind = &text[dot + 1..];

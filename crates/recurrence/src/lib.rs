@@ -1,8 +1,8 @@
 //! When does a recurring job run?
 //!
-//! A [`Rule`] is what somebody wrote. [`Rule::check`] judges it, reporting every problem at once; the
-//! [`CheckedRule`] seen from a [`Start`] is a [`Timetable`], and that is asked one question: what comes
-//! [next](Timetable::next_after)?
+//! A [`Rule`] is a recurrence as somebody wrote it. [`Rule::check`] reports all of its problems or returns a
+//! [`CheckedRule`]; together with a [`Start`] that makes a [`Timetable`], which answers one question: what
+//! comes [next](Timetable::next_after)?
 //!
 //! ```
 //! use punctual_recurrence::{Frequency, Rule, Schedule, Start};
@@ -15,9 +15,9 @@
 //! # Ok::<(), jiff::Error>(())
 //! ```
 //!
-//! The crate reads no clock and knows no JSON: time is an argument, and the names in problems are those
-//! of the wire because that is where people look for them. The zones are the machine's; where it has none,
-//! a copy that is compiled in.
+//! The crate reads no clock and knows no JSON: time is an argument. Problems name JSON members because that is
+//! where people look for them. Time zones are the machine's; a machine without them uses a copy that is
+//! compiled in.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
@@ -37,4 +37,4 @@ pub use instant::{Malformed, TICK, parse_instant};
 pub use problem::Problem;
 pub use rule::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, UnknownName, Weekday};
 pub use span::parse_span;
-pub use timetable::{ClockNote, Due, Timetable};
+pub use timetable::{ClockNote, DueRange, Timetable};

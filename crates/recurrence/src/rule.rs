@@ -1,15 +1,14 @@
 //! A recurrence as somebody wrote it.
 //!
-//! Numbers are wide and lists unsorted on purpose: [`Rule::check`](crate::Rule::check) is where they
-//! are judged, so that every problem can be reported at once, and what was written can be shown
-//! again as it was.
+//! Numbers are wide and lists unsorted on purpose: [`Rule::check`](crate::Rule::check) reports every problem at
+//! once, and a rule is shown again as it was written.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
 
-/// How often a job recurs, as written; [`check`](Rule::check) it to get something that can be asked.
+/// How often a job recurs, as written. [`check`](Rule::check) it to get a timetable.
 ///
 /// ```
 /// use punctual_recurrence::{Frequency, Rule, Schedule};
@@ -22,9 +21,9 @@ use jiff::Timestamp;
 pub struct Rule {
     /// The unit that `interval` counts.
     pub frequency: Frequency,
-    /// Every so many units; absent means 1.
+    /// How many units lie between two periods; absent means 1.
     pub interval: Option<i64>,
-    /// The job ends after so many occurrences were started.
+    /// The job ends after this many occurrences were started.
     pub count: Option<i64>,
     /// No occurrence is due after this instant; one at exactly this instant is.
     pub end_at: Option<Timestamp>,
@@ -53,7 +52,7 @@ impl Rule {
         }
     }
 
-    /// Whether two rules say the same in the same words, but for an interval of 1, which may be left out.
+    /// Whether two rules are equal, where a missing interval equals 1.
     ///
     /// ```
     /// use punctual_recurrence::{Frequency, Rule};
@@ -92,7 +91,7 @@ impl Frequency {
     /// All of them, the fastest first.
     pub const ALL: [Self; 6] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
 
-    /// The largest interval that may be asked for: about 18 months, but for minutes, hours and years.
+    /// The largest allowed interval: about 18 months for days, weeks and months.
     ///
     /// ```
     /// assert_eq!(punctual_recurrence::Frequency::Week.interval_max(), 78);
@@ -137,7 +136,7 @@ impl FromStr for Frequency {
     }
 }
 
-/// A name that is none of the known ones, in any letter case.
+/// A text that is none of the known names, in any letter case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownName;
 
@@ -209,7 +208,7 @@ impl FromStr for Weekday {
     }
 }
 
-/// Which days and times of a period a job runs at. An empty list is the same as none.
+/// The days and times within a period at which a job runs. An empty list equals an absent one.
 ///
 /// ```
 /// use punctual_recurrence::Schedule;
@@ -234,7 +233,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Whether nothing is chosen, so that the rule is a plain grid.
+    /// Whether nothing is chosen, which makes the rule a plain grid.
     ///
     /// ```
     /// assert!(punctual_recurrence::Schedule::default().is_empty());
@@ -265,7 +264,7 @@ pub struct MonthlyOccurrence {
     pub occurrence: Option<i64>,
 }
 
-/// From when a rule counts: the time a job was put, and the start time it was given, if any.
+/// What a rule is counted from: the time of the PUT of the job, and its start time, if it has one.
 ///
 /// ```
 /// use punctual_recurrence::Start;
@@ -276,9 +275,9 @@ pub struct MonthlyOccurrence {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The start time that was asked for. Without one the first occurrence is at once.
+    /// The start time of the job. Without one the first occurrence is at `put_at`.
     pub start_at: Option<Timestamp>,
-    /// When the rule was put. No occurrence is before it.
+    /// The time of the PUT. No occurrence is before it.
     pub put_at: Timestamp,
 }
 

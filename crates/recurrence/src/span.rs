@@ -1,4 +1,4 @@
-//! Reading durations: ISO 8601, .NET time spans, and the form that the documentation invented.
+//! Parses durations: ISO 8601, .NET time spans, and a form that the original service documents.
 
 use jiff::SignedDuration;
 
@@ -6,9 +6,9 @@ use crate::Malformed;
 
 const EXPECTED: Malformed = Malformed("is not a duration such as PT30S or 00:00:30");
 
-/// Reads a duration that is not negative: `PT30S`, `P1DT12H`, `00:00:30`, `30.00:00:00`, and also
-/// `PT1D`, which is no ISO 8601 but is what the documentation shows. As in .NET a month is 30 days
-/// and a year is 365.
+/// Parses a duration that is not negative: `PT30S`, `P1DT12H`, `00:00:30`, `30.00:00:00`, and also `PT1D`,
+/// which is not ISO 8601 but is what the original service documents. As in .NET a month is 30 days and a year
+/// is 365.
 ///
 /// ```
 /// use jiff::SignedDuration;
@@ -33,7 +33,7 @@ pub fn parse_span(text: &str) -> Result<SignedDuration, Malformed> {
 const TICKS: i128 = 10_000_000;
 const DAY: i128 = 86_400 * TICKS;
 
-/// What is behind the `P`: numbers, each with its unit, in the order of the units.
+/// Parses what follows the `P`: numbers, each with its unit, in the order of the units.
 fn iso_ticks(mut rest: &str) -> Option<i128> {
     let mut total: i128 = 0;
     let mut in_time = false;
@@ -71,7 +71,7 @@ fn iso_ticks(mut rest: &str) -> Option<i128> {
     any.then_some(total)
 }
 
-/// A decimal number times a unit; a fraction only of seconds.
+/// A decimal number times a unit; only seconds may have a fraction.
 fn times(number: &str, unit: i128, fraction_allowed: bool) -> Option<i128> {
     match number.split_once(['.', ',']) {
         None => integer(number)?.checked_mul(unit),
@@ -114,7 +114,7 @@ fn integer(text: &str) -> Option<i128> {
     if digits { text.parse().ok() } else { None }
 }
 
-/// The digits behind the point as ticks of 100 ns, rounded.
+/// The digits after the decimal point as ticks of 100 ns, rounded.
 fn fraction_ticks(digits: &str) -> Option<i128> {
     integer(digits)?;
     let mut padded: String = digits.chars().chain("0000000".chars()).take(7).collect();
@@ -124,7 +124,7 @@ fn fraction_ticks(digits: &str) -> Option<i128> {
     integer(&padded)
 }
 
-/// Durations up to some ten thousand years; limits of use are the caller's.
+/// Allows durations of up to some ten thousand years; callers set narrower limits.
 fn ticks_to_duration(ticks: i128) -> Option<SignedDuration> {
     let nanoseconds = ticks.checked_mul(100)?;
     let seconds = i64::try_from(nanoseconds / 1_000_000_000).ok()?;

@@ -1,16 +1,16 @@
-//! A compiled rule, and the one question it is asked: what comes next?
+//! A compiled rule, which answers one question: what comes next?
 //!
-//! Three ways to find out, chosen once when the rule is compiled:
+//! There are three ways to answer it, one of which is chosen when the rule is compiled:
 //!
 //! - [`grid`]: no schedule; the k-th occurrence is computed, not searched.
 //! - [`wall`]: chosen days times chosen wall-clock times. A wall time that the zone skips moves
 //!   forward, one that it repeats is taken once.
-//! - [`walk`] and [`blocks`]: the real time line, minute by minute in effect, by leaps in fact. A repeated
-//!   hour counts twice, a skipped one not at all.
+//! - [`walk`] and [`blocks`]: real time, searched by leaps rather than minute by minute. A repeated hour counts
+//!   twice, a skipped one not at all.
 //!
-//! None of them walks from the start: a rule that began in 1900 answers as fast as one of yesterday. Nor does
-//! any walk from occurrence to occurrence to find out how many there are: that takes at most a step for each
-//! month and for each change of the clocks between two instants, and time ends with the year 9999.
+//! No search begins at the start of the rule, so a rule that began in 1900 answers as fast as one of yesterday.
+//! Counting does not walk from occurrence to occurrence: it takes at most a step for each month and each change
+//! of the clocks between two instants, and time ends with the year 9999.
 
 mod blocks;
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod wall;
 use jiff::{SignedDuration, Timestamp};
 
 use self::blocks::Blocks;
-pub use self::due::Due;
+pub use self::due::DueRange;
 use self::grid::Grid;
 use self::times::Times;
 use self::walk::WholeHours;
@@ -38,11 +38,11 @@ use self::wall::WallTimes;
 use crate::zone::{self, Zone};
 use crate::{CheckedRule, Frequency, Start, describe};
 
-/// When a job runs.
+/// The instants at which a job runs.
 ///
-/// `count` is kept but not applied by [`next_after`](Self::next_after) and
-/// [`contains`](Self::contains): it limits how many occurrences are *started*, which a timetable can't
-/// know. [`occurrences`](Self::occurrences) applies it, as if each one were started.
+/// `count` is kept but not applied by [`next_after`](Self::next_after) and [`contains`](Self::contains): it
+/// limits how many occurrences are *started*, which a timetable can't know. [`occurrences`](Self::occurrences)
+/// applies it, as if each occurrence were started.
 ///
 /// ```
 /// use punctual_recurrence::{Frequency, Rule, Schedule, Start, Weekday};
@@ -64,7 +64,7 @@ pub struct Timetable {
     end_at: Option<Timestamp>,
     count: Option<u32>,
     pattern: Pattern,
-    /// What [`describe`](Self::describe) tells; none for a job that runs once.
+    /// What [`describe`](Self::describe) describes; none for a job that runs once.
     rule: Option<CheckedRule>,
 }
 
@@ -77,18 +77,18 @@ pub struct Timetable {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockNote {
-    /// The clocks skip its wall time, so it comes later by as much as they skip.
+    /// The clocks skip its wall time, so the occurrence is later by the length of the gap.
     Moved {
         /// The wall time that does not exist.
         wall: jiff::civil::DateTime,
     },
-    /// The clocks show its wall time twice; this is the first, and the only one taken.
+    /// The clocks show its wall time twice; only the first counts, and this is it.
     FirstOfTwo,
-    /// It lies in an hour that the clocks show twice, and both count.
+    /// It is in an hour that the clocks show twice, and both count.
     RepeatedHour,
 }
 
-/// 400 years.
+/// 400 years in seconds.
 const CALENDAR_SECONDS: i64 = crate::calendar::CALENDAR_DAYS * crate::calendar::DAY_SECONDS;
 
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ impl Timetable {
         let from = from.max(self.not_before());
         let due = match (&self.pattern, self.start.start_at) {
             (Pattern::Once, _) => Some(self.not_before()).filter(|&due| due >= from),
-            // Without a start time the first is at once, whatever the schedule says.
+            // Without a start time the first occurrence is at the PUT, whatever the schedule says.
             (_, None) if from <= self.start.put_at => Some(self.start.put_at),
             (pattern, _) => pattern.at_or_after(from),
         };
@@ -193,7 +193,7 @@ impl Timetable {
         self.at_or_after(at) == Some(at)
     }
 
-    /// All occurrences from the first, as many as `count` allows.
+    /// All occurrences from the first on, at most `count` of them.
     ///
     /// ```
     /// # use punctual_recurrence::{Frequency, Rule, Start};
@@ -207,7 +207,7 @@ impl Timetable {
         std::iter::successors(self.first(), |&last| self.next_after(last)).take(limit)
     }
 
-    /// How many occurrences may be started, if that is limited.
+    /// The most occurrences that may be started; none if there is no limit.
     ///
     /// ```
     /// # use punctual_recurrence::{Start, Timetable};
@@ -218,7 +218,7 @@ impl Timetable {
         self.count
     }
 
-    /// What the timetable is, in plain English.
+    /// Describes the timetable in plain English.
     ///
     /// ```
     /// # use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Start, Weekday};
@@ -240,8 +240,8 @@ impl Timetable {
         describe::describe(self.rule.as_ref(), self.start)
     }
 
-    /// What the clocks did to an occurrence: moved it, or showed its wall time twice. None for most,
-    /// and for instants that are no occurrence.
+    /// What a change of the clocks did to an occurrence: moved it, or showed its wall time twice. None for all
+    /// others, and for instants that are no occurrence.
     ///
     /// ```
     /// use punctual_recurrence::{ClockNote, Frequency, Rule, Schedule, Start};
@@ -258,7 +258,7 @@ impl Timetable {
     /// ```
     pub fn clock_note(&self, at: Timestamp) -> Option<ClockNote> {
         let rule = self.rule.as_ref().filter(|_| self.contains(at))?;
-        // An occurrence at once is where it is because of the put, not because of the clocks.
+        // The first occurrence without a start time is set by the PUT, not by the clocks.
         if self.start.anchor_at() == at {
             return None;
         }
@@ -286,7 +286,7 @@ impl Timetable {
         Some(ClockNote::Moved { wall })
     }
 
-    /// No occurrence is before the start, nor before the rule was put.
+    /// The earliest possible occurrence: neither before the start nor before the PUT.
     fn not_before(&self) -> Timestamp {
         self.start.start_at.map_or(self.start.put_at, |start_at| start_at.max(self.start.put_at))
     }
@@ -320,7 +320,7 @@ impl Pattern {
         if let Self::Grid(grid) = self {
             return grid.at_or_after(from);
         }
-        // Schedules yield whole seconds, so a fraction asks for the next one.
+        // Schedules yield whole seconds, so a fraction is rounded up.
         let second = ceil_second(from);
         let found = match self {
             Self::Once | Self::Grid(_) => None,
@@ -331,11 +331,10 @@ impl Pattern {
         found.and_then(|second| Timestamp::from_second(second).ok())
     }
 
-    /// How many occurrences there are from one instant to another, both included. Neither is before the
-    /// anchor.
+    /// Counts the occurrences from one instant to another, both included. Neither is before the anchor.
     ///
-    /// The calendar repeats itself after 400 years, so do the zones some day, and so do the occurrences after
-    /// once or several times that: of a longer time one such part is counted, and taken many times.
+    /// The calendar repeats after 400 years, from some year on so do the zones, and so do the occurrences after
+    /// one or several times 400 years. Of a longer range only one such period is counted and then multiplied.
     fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
         let calendars = match self {
             Self::Once => None,
@@ -348,7 +347,7 @@ impl Pattern {
         let repeating_from = floor_second(from).max(zone::REPEATING_FROM);
         let parts = (floor_second(until) - repeating_from).max(0) / part;
         let back = |seconds: i64| until.checked_sub(SignedDuration::from_secs(seconds)).ok();
-        // What is before the last of these parts, and that part.
+        // Counts what is before the last period, and that period.
         match (back(parts.saturating_mul(part)), back((parts - 1).saturating_mul(part))) {
             (Some(begin), Some(end)) if parts > 1 => {
                 let first = begin.checked_add(SignedDuration::from_nanos(1)).unwrap_or(end);

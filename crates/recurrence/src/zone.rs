@@ -1,4 +1,4 @@
-//! Wall clocks: what the clocks of a zone show at an instant, and when they show a wall time.
+//! Time zones: what the clocks show at an instant, and at which instant they show a wall time.
 //!
 //! Everything is in seconds since 1970, of real time or of wall time.
 
@@ -7,52 +7,51 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use crate::steps::step;
 
-/// A zone. UTC is apart because most rules need no more, and it costs nothing.
+/// A time zone. UTC is a variant of its own because most rules use it and it needs no lookup.
 #[derive(Clone, Debug)]
 pub(crate) enum Zone {
     Utc,
     Named(TimeZone),
 }
 
-/// Within this many seconds no zone changes its offset and changes it back, so that equal offsets at
-/// both ends mean that nothing happened in between. The bundled database is checked for it by a test.
+/// Within this many seconds no zone changes its offset and changes it back, so equal offsets at both ends mean
+/// that there was no change in between. A test checks the bundled database for it.
 pub(crate) const QUIET_SECONDS: i64 = 26 * 3_600;
 
-/// No clock is farther from UTC than this.
+/// No zone is farther from UTC than this.
 pub(crate) const OFFSET_SECONDS_MAX: i64 = 26 * 3_600;
 
-/// From here on no zone shows more than two offsets.
+/// From here on no zone has more than two offsets.
 pub(crate) const SETTLED_FROM: i64 = 2_208_988_800; // 2040-01-01T00:00:00Z
 
-/// From here on every zone changes its clocks in the same way again after 400 years, as the calendar does: no
-/// change is listed by itself any more, and the rules name weekdays and days of the year.
+/// From here on every zone repeats its changes every 400 years, as the calendar does: no change is listed
+/// singly any more, and the rules name weekdays and days of the year.
 pub(crate) const REPEATING_FROM: i64 = 4_102_444_800; // 2100-01-01T00:00:00Z
 
-/// An instant to which a wall time came.
+/// The instant that a wall time resolves to.
 pub(crate) struct Resolved {
     pub(crate) at: i64,
     /// The offset, if the wall time occurs exactly once.
     pub(crate) plain_offset: Option<i64>,
 }
 
-/// A time during which the clocks of a zone show one offset, so that wall time runs in parallel with real
-/// time.
+/// A range of time in which a zone has one offset, so that wall time runs in parallel with real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// The change of the clocks that it begins with.
+    /// The change of the clocks at its start.
     pub(crate) from: i64,
-    /// The change that ends it, which is no part of it; [`FOREVER`] if there is none.
+    /// The change of the clocks at its end, which is not part of it; [`FOREVER`] if there is none.
     pub(crate) until: i64,
     pub(crate) offset: i64,
     /// The offset before `from`.
     pub(crate) offset_before: i64,
 }
 
-/// Behind the end of time, and small enough to be reckoned with.
+/// Later than the end of time, and small enough to calculate with.
 const FOREVER: i64 = i64::MAX / 2;
 
 impl Stretch {
-    /// The first wall time in it that the clocks have not shown before it.
+    /// The first wall time in it that the clocks have not shown before.
     pub(crate) fn first_new_wall(&self) -> i64 {
         self.from + self.offset.max(self.offset_before)
     }
@@ -66,7 +65,7 @@ impl Zone {
         Some(if utc { Self::Utc } else { Self::Named(zone) })
     }
 
-    /// Seconds that the zone's clocks are ahead of UTC at an instant.
+    /// How many seconds the zone is ahead of UTC at an instant.
     pub(crate) fn offset_at(&self, second: i64) -> i64 {
         match self {
             Self::Utc => 0,
@@ -74,7 +73,7 @@ impl Zone {
         }
     }
 
-    /// The next instant at which the clocks may change, if ever.
+    /// The next instant at which the clocks may change; none if there is none.
     pub(crate) fn change_after(&self, second: i64) -> Option<i64> {
         match self {
             Self::Utc => None,
@@ -84,8 +83,8 @@ impl Zone {
         }
     }
 
-    /// The stretches from an instant on, in order. The first begins with that instant, as if nothing had
-    /// changed before.
+    /// The stretches from an instant on, in order. The first begins with that instant, as if there were no
+    /// change before.
     pub(crate) fn stretches(&self, from: i64) -> impl Iterator<Item = Stretch> {
         let changes = match self {
             Self::Utc => None,
@@ -100,7 +99,7 @@ impl Zone {
         std::iter::from_fn(move || {
             step();
             let (from, offset, offset_before) = begin?;
-            // Some changes are of the zone's name only.
+            // Some changes are only of the zone's name.
             let change = changes.find(|(_, new_offset)| *new_offset != offset);
             begin = change.map(|(at, new_offset)| (at, new_offset, offset));
             let until = change.map_or(FOREVER, |(at, _)| at);
@@ -108,8 +107,8 @@ impl Zone {
         })
     }
 
-    /// The instant of a wall time: the first of two; moved forward by the length of the gap if there is
-    /// none.
+    /// The instant of a wall time: the first of two; moved forward by the length of the gap if the wall time
+    /// does not exist.
     pub(crate) fn resolve(&self, local: i64) -> Resolved {
         let Self::Named(zone) = self else {
             return Resolved { at: local, plain_offset: Some(0) };
@@ -120,8 +119,8 @@ impl Zone {
                 let offset = i64::from(offset.seconds());
                 Resolved { at: local - offset, plain_offset: Some(offset) }
             }
-            // The offset before the change gives the first of two wall times, and it moves one in the
-            // gap forward by exactly the gap.
+            // The offset before the change gives the first of two wall times, and it moves one in a gap forward
+            // by exactly the gap.
             AmbiguousOffset::Gap { before, .. } | AmbiguousOffset::Fold { before, .. } => {
                 Resolved { at: local - i64::from(before.seconds()), plain_offset: None }
             }
@@ -129,7 +128,7 @@ impl Zone {
     }
 }
 
-/// An instant of a whole second, held within what the time library can say.
+/// The instant of a second, clamped to what the time library can represent.
 fn instant(second: i64) -> Timestamp {
     let held = second.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Timestamp::from_second(held).expect("clamped to the range")
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
     use crate::calendar::CALENDAR_DAYS;
 
-    /// What `QUIET_SECONDS` promises: the fast paths of the search rest on it.
+    /// `QUIET_SECONDS` relies on this.
     #[test]
     fn no_zone_changes_its_offset_and_back_within_the_quiet_time() {
         let begin: Timestamp = "1850-01-01T00:00:00Z".parse().unwrap();
@@ -169,8 +168,8 @@ mod tests {
         assert!(zones > 400, "only {zones} zones are bundled");
     }
 
-    /// Counting and searching near a change rest on this: what one change skips or repeats is over when
-    /// the next one comes.
+    /// Counting and searching near a change rely on this: what one change skips or repeats is over when the
+    /// next one comes.
     #[test]
     fn no_zone_changes_its_clocks_again_before_what_was_skipped_or_repeated_is_over() {
         let begin: Timestamp = "1800-01-01T00:00:00Z".parse().unwrap();
@@ -188,7 +187,7 @@ mod tests {
         }
     }
 
-    /// What counting over thousands of years rests on.
+    /// Counting over thousands of years relies on this.
     #[test]
     fn zones_repeat_themselves_after_400_years() {
         let period = CALENDAR_DAYS * crate::calendar::DAY_SECONDS;
@@ -205,7 +204,7 @@ mod tests {
         }
     }
 
-    /// What the search for the next occurrence takes for a proof.
+    /// The search for the next occurrence takes this as a proof.
     #[test]
     fn once_they_are_settled_zones_show_at_most_two_offsets() {
         let end: Timestamp = "2500-01-01T00:00:00Z".parse().unwrap();

@@ -3,7 +3,7 @@
 //! them: what has an attempt record is not fired again.
 
 use jiff::Timestamp;
-use punctual_recurrence::{Due, TICK, Timetable};
+use punctual_recurrence::{DueRange, TICK, Timetable};
 
 use crate::{Job, Progress, Stretch};
 
@@ -27,7 +27,7 @@ pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> O
 
 /// The occurrences from `first` up to `now` that have no outcome yet, in runs that follow one another: one run,
 /// unless some were started ahead. `first` is one of them.
-pub(super) fn due(job: &Job, timetable: &Timetable, first: Timestamp, now: Timestamp) -> Vec<Due> {
+pub(super) fn due(job: &Job, timetable: &Timetable, first: Timestamp, now: Timestamp) -> Vec<DueRange> {
     let mut runs = Vec::new();
     let mut from = Some(first);
     for stretch in job.progress.ahead.iter().filter(|stretch| stretch.last_at >= first) {
@@ -41,20 +41,20 @@ pub(super) fn due(job: &Job, timetable: &Timetable, first: Timestamp, now: Times
     runs
 }
 
-fn run(timetable: &Timetable, first: Timestamp, until: Timestamp) -> Due {
+fn run(timetable: &Timetable, first: Timestamp, until: Timestamp) -> DueRange {
     match timetable.due_between(first, until) {
-        None => Due { first, last: first, before_last: None, count: 1 },
+        None => DueRange { first, last: first, before_last: None, count: 1 },
         Some(more) => {
-            Due { first, before_last: more.before_last.or(Some(first)), count: more.count + 1, ..more }
+            DueRange { first, before_last: more.before_last.or(Some(first)), count: more.count + 1, ..more }
         }
     }
 }
 
 /// Takes the newest occurrence out of those that are due; none if none is.
-pub(super) fn split_newest(mut runs: Vec<Due>) -> Option<(Vec<Due>, Timestamp)> {
+pub(super) fn split_newest(mut runs: Vec<DueRange>) -> Option<(Vec<DueRange>, Timestamp)> {
     let last = runs.pop()?;
     if let Some(before_last) = last.before_last {
-        runs.push(Due { last: before_last, before_last: None, count: last.count - 1, ..last });
+        runs.push(DueRange { last: before_last, before_last: None, count: last.count - 1, ..last });
     }
     Some((runs, last.last))
 }

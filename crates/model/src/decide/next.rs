@@ -1,7 +1,7 @@
 //! What comes next for a job.
 
 use jiff::Timestamp;
-use punctual_recurrence::{Due, TICK, Timetable};
+use punctual_recurrence::{DueRange, TICK, Timetable};
 
 use super::ahead;
 use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
@@ -139,7 +139,7 @@ pub(super) fn run_entry(asked_at: Timestamp, now: Timestamp) -> Entry {
 
 /// Releases the newest occurrence that came due while another was in flight: it gets a record that it
 /// waited, and the others are skipped.
-fn release(job: &mut Job, others: &[Due], newest: Timestamp, now: Timestamp, next: &mut Next) {
+fn release(job: &mut Job, others: &[DueRange], newest: Timestamp, now: Timestamp, next: &mut Next) {
     next.skips.extend(others.iter().map(|run| skip(job, run, SkipReason::Overlap, now)));
     if let Some(last) = others.last() {
         job.progress.past_at = Some(last.last);
@@ -166,7 +166,7 @@ pub(super) fn end(job: &mut Job, now: Timestamp) {
     job.progress.ended_at = Some(now);
 }
 
-fn skip(job: &Job, run: &Due, reason: SkipReason, decided_at: Timestamp) -> Skip {
-    let Due { first: first_at, last: last_at, count, .. } = *run;
+fn skip(job: &Job, run: &DueRange, reason: SkipReason, decided_at: Timestamp) -> Skip {
+    let DueRange { first: first_at, last: last_at, count, .. } = *run;
     Skip { job: job.id, generation: job.generation, first_at, last_at, count, reason, decided_at }
 }

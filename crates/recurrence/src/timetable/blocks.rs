@@ -1,9 +1,9 @@
 //! Frequencies minute and hour with a schedule: blocks of real time on a grid, and in them the minutes that
 //! the schedule allows.
 //!
-//! What comes soon is found by a few leaps from one allowed minute to the next block. Where that is not
-//! enough, and for counting, the time line is taken in stretches between changes of the clocks, and each
-//! stretch is answered by arithmetic ([`Cycle`]).
+//! What comes soon is found by a few leaps from an allowed minute to the next block. Where that finds nothing,
+//! and for counting, real time is split into stretches between changes of the clocks, and each stretch is
+//! answered by arithmetic ([`Cycle`]).
 
 use super::Anchor;
 use super::chosen::ceil_minute;
@@ -23,9 +23,9 @@ const SECOND_MAX: i64 = 253_402_300_799;
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     zone: Zone,
-    /// The begin of the first block.
+    /// The start of the first block.
     base: i64,
-    /// From the begin of a block to that of the next, in seconds.
+    /// The distance between the starts of two blocks, in seconds.
     step: i64,
     /// The length of a block, in seconds.
     length: i64,
@@ -34,12 +34,12 @@ pub(super) struct Blocks {
     last: i64,
 }
 
-/// So many leaps without a hit are enough: arithmetic finds it sooner.
+/// After this many leaps without a hit arithmetic is faster.
 const LEAPS_MAX: u32 = 32;
 
-/// So many stretches in which no hit is possible, once the zones repeat themselves, prove that none
-/// will ever come: two offsets alternate from there on.
-const BARREN_STRETCHES_MAX: u32 = 4;
+/// Once a zone has settled, this many stretches without a possible hit prove that there never is one: from
+/// there on only two offsets alternate.
+const EMPTY_STRETCHES_MAX: u32 = 4;
 
 impl Blocks {
     /// Frequency minute: every interval-th minute from the anchor, where the sets allow it.
@@ -77,8 +77,8 @@ impl Blocks {
         found.filter(|&found| found <= self.last)
     }
 
-    /// How many occurrences there are from a second on, up to but not including another. Takes a step for
-    /// each change of the clocks, and for each span of allowed months.
+    /// Counts the occurrences in `from..until`. Takes a step for each change of the clocks and for each span of
+    /// allowed months.
     pub(super) fn count(&self, from: i64, until: i64) -> i64 {
         let (from, until) = (from.max(self.base), until.min(self.last + 1));
         let mut cycles = Cycles::new(self);
@@ -105,13 +105,13 @@ impl Blocks {
         counts.sum()
     }
 
-    /// After how many times 400 years the occurrences repeat themselves.
+    /// The occurrences repeat after this many times 400 years.
     pub(super) fn calendars(&self) -> i64 {
         self.step / greatest_common_divisor(self.step, CALENDAR_DAYS * DAY_SECONDS)
     }
 
-    /// Looks for a hit between an instant and the next change of the clocks, by a few leaps. None does not
-    /// mean that there is none.
+    /// Looks for a hit between an instant and the next change of the clocks by a few leaps. `None` does not
+    /// prove that there is no hit.
     fn leap(&self, from: i64) -> Option<i64> {
         let offset = self.zone.offset_at(from);
         let mut at = from;
@@ -137,7 +137,7 @@ impl Blocks {
         None
     }
 
-    /// The first minute of wall time at or after one that the sets allow.
+    /// The first minute of wall time at or after `minute` that hours, minutes and months allow.
     fn allowed_at_or_after(&self, mut minute: i64) -> Option<i64> {
         loop {
             step();
@@ -152,7 +152,7 @@ impl Blocks {
     }
 
     /// Looks for a hit stretch by stretch. Takes a step for each change of the clocks and for each span of
-    /// allowed months, up to the year 9999 where no hit ever comes.
+    /// allowed months; where there is no hit, that is up to the year 9999.
     fn search(&self, from: i64) -> Option<i64> {
         let mut cycles = Cycles::new(self);
         let mut barren_count = 0;
@@ -160,7 +160,7 @@ impl Blocks {
             let cycle = cycles.at(stretch.offset);
             if cycle.is_empty() {
                 barren_count = if stretch.from > SETTLED_FROM { barren_count + 1 } else { 0 };
-                if barren_count > BARREN_STRETCHES_MAX {
+                if barren_count > EMPTY_STRETCHES_MAX {
                     return None;
                 }
                 continue;
@@ -168,7 +168,7 @@ impl Blocks {
             match self.search_stretch(cycle, stretch) {
                 Search::Found(minute) => return Some(minute * 60 - stretch.offset),
                 Search::Missed => barren_count = 0,
-                // The months see to it that nothing can be here; that proves nothing either way.
+                // No allowed month is in this stretch, which proves nothing about the others.
                 Search::Closed => {}
             }
         }
@@ -207,13 +207,13 @@ impl Blocks {
 
 enum Search {
     Found(i64),
-    /// There was a chance, but no hit.
+    /// Allowed months are in the stretch, but no hit.
     Missed,
-    /// The allowed months leave nothing of the stretch.
+    /// No allowed month is in the stretch.
     Closed,
 }
 
-/// The cycles of the offsets that were met: a zone has few.
+/// The cycles by offset, each computed when it is first needed. A zone has few offsets.
 struct Cycles<'a> {
     blocks: &'a Blocks,
     met: Vec<(i64, Cycle)>,

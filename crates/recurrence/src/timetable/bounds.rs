@@ -1,5 +1,5 @@
-//! Every search through time has a bound. Steps are counted, not seconds, so that a slow machine proves
-//! nothing.
+//! Every search through time has a bound. The tests count steps rather than seconds, so that the speed of a
+//! machine plays no part.
 
 use jiff::Timestamp;
 

@@ -1,8 +1,7 @@
-//! Chosen times on chosen days, on a clock that never changes: what a schedule says of the wall clock, before
-//! a zone has its say.
+//! Chosen times on chosen days as wall times, before a time zone turns them into instants.
 
 use super::Anchor;
-use super::days::{Barren, Days};
+use super::days::{Days, NeverReason};
 use super::times::Times;
 use crate::CheckedRule;
 use crate::calendar::{DAY_MINUTES, DAY_SECONDS};
@@ -21,17 +20,17 @@ impl Chosen {
         Self { days: Days::new(rule, choice, anchor), times }
     }
 
-    /// Why nothing is ever chosen, where that is known without a search.
-    pub(super) fn barren(&self) -> Option<Barren> {
-        self.days.barren()
+    /// Why no time is ever chosen, where that is known without a search.
+    pub(super) fn never_reason(&self) -> Option<NeverReason> {
+        self.days.never_reason()
     }
 
-    /// After how many times 400 years the same wall times are chosen again.
+    /// The same wall times are chosen again after this many times 400 years.
     pub(super) fn calendars(&self) -> i64 {
         self.days.calendars()
     }
 
-    /// The first chosen wall time at or after one.
+    /// The first chosen wall time at or after `wall`.
     pub(super) fn at_or_after(&self, wall: i64) -> Option<i64> {
         let minute = ceil_minute(wall);
         let today = minute.div_euclid(DAY_MINUTES);
@@ -47,11 +46,11 @@ impl Chosen {
 
 /// Wall times that can be counted.
 pub(super) trait Walls {
-    /// How many there are from one on, up to but not including another.
+    /// Counts the wall times in `from..until`.
     fn count_walls(&self, from: i64, until: i64) -> i64;
 
-    /// How many of these have another one so many seconds (up to a day) behind them. The span is at most a
-    /// few days.
+    /// Counts those wall times in `from..until` that have another one exactly `seconds` (up to a day) later.
+    /// The range is at most a few days.
     fn count_followed(&self, from: i64, until: i64, seconds: i64) -> i64;
 }
 

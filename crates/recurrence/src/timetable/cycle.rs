@@ -1,23 +1,23 @@
-//! How blocks on a grid meet chosen times of the day, while the clocks don't change.
+//! How blocks on a grid coincide with chosen times of day, while the clocks don't change.
 //!
-//! Steps of 7 minutes and a day meet in the same way again after 7 days. One such cycle is counted through
-//! block by block; from then on how many minutes are hit before one, and which is hit next, is arithmetic.
+//! Blocks every 7 minutes coincide with the times of a day in the same way again after 7 days. One such cycle
+//! is counted block by block; after that counting hits and finding the next one is arithmetic.
 
 use super::times::Times;
 use crate::calendar::DAY_MINUTES;
 use crate::steps;
 
-/// Minutes of wall time that lie in a block and at a chosen time of the day.
+/// Minutes of wall time that are in a block and at a chosen time of day.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     /// The first minute of the first block.
     begin: i64,
-    /// From the begin of a block to that of the next, in minutes.
+    /// The distance between the starts of two blocks, in minutes.
     step: i64,
     /// The length of a block, in minutes: at most an hour.
     length: i64,
     times: Times,
-    /// How many minutes are hit in the blocks before each block of the cycle, and at last in all of them.
+    /// The number of hits before each block of the cycle; the last element is the number of all hits.
     hits_before: Vec<i64>,
 }
 
@@ -35,12 +35,12 @@ impl Cycle {
         cycle
     }
 
-    /// Whether nothing is ever hit.
+    /// Whether there is never a hit.
     pub(super) fn is_empty(&self) -> bool {
         self.hits() == 0
     }
 
-    /// How many minutes are hit before one.
+    /// Counts the hits before a minute.
     pub(super) fn count_before(&self, minute: i64) -> i64 {
         let elapsed = (minute - self.begin).max(0);
         let (block, rest) = (elapsed / self.step, elapsed % self.step);
@@ -49,21 +49,21 @@ impl Cycle {
         cycle * self.hits() + before + self.hits_in_block(block, rest.min(self.length))
     }
 
-    /// The first minute at or after one that is hit.
+    /// The first hit at or after a minute.
     pub(super) fn at_or_after(&self, minute: i64) -> Option<i64> {
         if self.is_empty() {
             return None;
         }
         let before = self.count_before(minute);
         let (cycle, rest) = (before / self.hits(), before % self.hits());
-        // The block that holds the hit with this number.
+        // The block that has the hit with this number.
         let block = self.hits_before.partition_point(|&hits| hits <= rest) - 1;
         let block = cycle * self.block_count() + i64::try_from(block).expect("a block of a day");
         let from = minute.max(self.begin + block * self.step);
         let (day, minute_of_day) = (from.div_euclid(DAY_MINUTES), from.rem_euclid(DAY_MINUTES));
         match self.times.at_or_after(minute_of_day) {
             Some(found) => Some(day * DAY_MINUTES + found),
-            // The block goes on behind midnight.
+            // The block continues after midnight.
             None => self.times.at_or_after(0).map(|found| (day + 1) * DAY_MINUTES + found),
         }
     }
@@ -76,7 +76,7 @@ impl Cycle {
         i64::try_from(self.hits_before.len() - 1).expect("as many as a day has minutes")
     }
 
-    /// How many of the first minutes of a block are hit.
+    /// Counts the hits in the first `length` minutes of a block.
     fn hits_in_block(&self, block: i64, length: i64) -> i64 {
         self.times.count_from((self.begin + block * self.step).rem_euclid(DAY_MINUTES), length)
     }

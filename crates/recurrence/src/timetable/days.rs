@@ -1,4 +1,4 @@
-//! Which days a rule with a schedule chooses: the next one, and how many there are between two.
+//! The days that a rule with a schedule chooses: the next one, and how many there are between two.
 
 use super::Anchor;
 use super::cycle::greatest_common_divisor;
@@ -14,21 +14,21 @@ use crate::{CheckedRule, Frequency};
 pub(super) struct Days {
     period: Period,
     interval: i64,
-    /// Months that are allowed, that the interval meets, and that can have a chosen day at all, so that a
-    /// rule such as the 31st of February ends before it is searched for.
+    /// Allowed months that the interval reaches and that can have a chosen day. Without months a rule such as
+    /// the 31st of February ends before any search.
     months: Months,
-    /// Nothing is chosen behind this day.
+    /// No later day is chosen.
     last_day: i64,
-    /// Why nothing is ever chosen, where that is known beforehand.
-    barren: Option<Barren>,
+    /// Why no day is ever chosen, where that is known without a search.
+    never_reason: Option<NeverReason>,
 }
 
 /// Why no day is ever chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Barren {
-    /// None of these months, which are those allowed, ever has a chosen day.
+pub(super) enum NeverReason {
+    /// None of these months, which are the allowed ones, ever has a chosen day.
     NoSuchDay(Months),
-    /// The interval meets none of these months, which are those that have chosen days.
+    /// The interval reaches none of these months, which are those with chosen days.
     NotMet(Months),
 }
 
@@ -69,20 +69,20 @@ impl Days {
             }
             Frequency::Minute | Frequency::Hour | Frequency::Day => Period::Day { anchor_day: anchor.day },
         };
-        let (months, barren) = period.months(allowed, rule.interval);
-        // Two days more, because the end is an instant and these are dates of some zone.
+        let (months, never_reason) = period.months(allowed, rule.interval);
+        // Two days more, because the end is an instant and these are dates in some zone.
         let last_day = rule.end_at.map_or(DAY_MAX, |end_at| {
             (super::floor_second(end_at).div_euclid(crate::calendar::DAY_SECONDS) + 2).min(DAY_MAX)
         });
-        Self { period, interval: rule.interval, months, last_day, barren }
+        Self { period, interval: rule.interval, months, last_day, never_reason }
     }
 
-    /// Why nothing is ever chosen, where that is known without a search.
-    pub(super) fn barren(&self) -> Option<Barren> {
-        self.barren
+    /// Why no day is ever chosen, where that is known without a search.
+    pub(super) fn never_reason(&self) -> Option<NeverReason> {
+        self.never_reason
     }
 
-    /// After how many times 400 years the same days are chosen again.
+    /// The same days are chosen again after this many times 400 years.
     pub(super) fn calendars(&self) -> i64 {
         let units = match &self.period {
             Period::Day { .. } => CALENDAR_DAYS,
@@ -94,7 +94,7 @@ impl Days {
     }
 
     pub(super) fn contains(&self, day: i64) -> bool {
-        // A search could go far behind the day.
+        // Not `at_or_after`: that could search far beyond the day.
         self.count(day, day + 1) > 0
     }
 
@@ -115,10 +115,10 @@ impl Days {
         found.filter(|&day| day <= self.last_day)
     }
 
-    /// How many days are chosen from one on, up to but not including another.
+    /// Counts the chosen days in `from..until`.
     ///
-    /// Takes a step for each span of allowed months, or for each month in which days are chosen: at most
-    /// twelve a year.
+    /// Takes a step for each span of allowed months, or for each month in which days are chosen: at most twelve
+    /// a year.
     pub(super) fn count(&self, from: i64, until: i64) -> i64 {
         let until = until.min(self.last_day + 1);
         if self.months.is_empty() || from >= until {
@@ -136,8 +136,8 @@ impl Days {
         }
     }
 
-    /// Takes days from `next` until one falls into an allowed month, leaping over the others. An interval of
-    /// up to 28 days meets every month; a longer one takes at most a step an interval up to the year 9999.
+    /// Takes days from `next` until one is in an allowed month, and leaps over the other months. An interval of
+    /// up to 28 days reaches every month; a longer one takes at most a step per interval up to the year 9999.
     fn search(&self, mut day: i64, next: impl Fn(i64) -> Option<i64>) -> Option<i64> {
         while day <= self.last_day {
             step();
@@ -169,8 +169,8 @@ impl Days {
         whole_weeks * i64::from(week_days.count_ones()) + i64::from(this_week.count_ones())
     }
 
-    /// The first chosen day in a month of the interval. A step takes a month that can have one, so that few
-    /// are enough; only a day that hardly ever exists there takes them up to the year 9999.
+    /// The first chosen day in a month of the interval. Each step takes a month that can have a chosen day, so
+    /// few steps are enough; only a day that hardly ever exists takes steps up to the year 9999.
     fn next_in_months(&self, day: i64, days: &MonthDays) -> Option<i64> {
         let (year, month, day_of_month) = date_of(day);
         let from_month = month_index(year, month);
@@ -213,13 +213,13 @@ impl Days {
         count
     }
 
-    /// The first month at or after one that is allowed and lies on the interval.
+    /// The first allowed month at or after `index` that is on the interval.
     fn month_at_or_after(&self, index: i64) -> Option<i64> {
         match &self.period {
             Period::Day { .. } | Period::Week { .. } => None,
             Period::Month { anchor_month, .. } => {
                 let first = anchor_month + round_up((index - anchor_month).max(0), self.interval);
-                // The interval meets the same months again after at most twelve steps.
+                // After at most twelve steps the interval reaches the same months again.
                 (0..12)
                     .map(|steps| first + steps * self.interval)
                     .find(|&index| self.months.contains(month_of(index).1))
@@ -238,17 +238,17 @@ impl Days {
 }
 
 impl Period {
-    /// Those of the allowed months in which days can ever be chosen; if there are none, the reason.
-    fn months(&self, allowed: Months, interval: i64) -> (Months, Option<Barren>) {
+    /// The allowed months in which days can be chosen; if there are none, the reason.
+    fn months(&self, allowed: Months, interval: i64) -> (Months, Option<NeverReason>) {
         let (Self::Month { days, .. } | Self::Year { days, .. }) = self else { return (allowed, None) };
         let possible = allowed.filter(|month| days.possible_in(month));
         if possible.is_empty() {
-            return (possible, Some(Barren::NoSuchDay(allowed)));
+            return (possible, Some(NeverReason::NoSuchDay(allowed)));
         }
         let Self::Month { anchor_month, .. } = self else { return (possible, None) };
         let met = possible
             .filter(|month| (0..12).any(|steps| month_of(anchor_month + steps * interval).1 == month));
-        (met, met.is_empty().then_some(Barren::NotMet(possible)))
+        (met, met.is_empty().then_some(NeverReason::NotMet(possible)))
     }
 }
 
@@ -257,18 +257,18 @@ fn month_index(year: i64, month: u8) -> i64 {
     year * 12 + i64::from(month) - 1
 }
 
-/// Year and month of such a number.
+/// Year and month of a month index.
 fn month_of(index: i64) -> (i64, u8) {
     let month = u8::try_from(index.rem_euclid(12) + 1).expect("a month is from 1 to 12");
     (index.div_euclid(12), month)
 }
 
-/// The least multiple of `step` that is not less than a number that is not negative.
+/// The smallest multiple of `step` that is at least `number`, which is not negative.
 fn round_up(number: i64, step: i64) -> i64 {
     (number + step - 1) / step * step
 }
 
-/// How many multiples of `step`, from 0 on, are less than a number.
+/// Counts the multiples of `step`, from 0 on, that are less than `number`.
 fn multiples_before(number: i64, step: i64) -> i64 {
     if number <= 0 { 0 } else { (number - 1) / step + 1 }
 }

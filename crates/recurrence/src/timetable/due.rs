@@ -1,8 +1,7 @@
-//! What lies between two instants: how many occurrences, and which are the last.
+//! The occurrences between two instants: how many there are, and which are the last.
 //!
 //! A job of every minute that was off for a year, or a window in the year 9990, has millions of occurrences
-//! before it. They are counted by arithmetic, and the last ones are found by halving the time in which they
-//! lie.
+//! before it. They are counted by arithmetic, and the last ones are found by bisection.
 
 use jiff::Timestamp;
 
@@ -10,7 +9,7 @@ use super::{Pattern, Timetable};
 use crate::CheckedRule;
 use crate::steps::step;
 
-/// Some occurrences that follow one another.
+/// A range of consecutive occurrences.
 ///
 /// ```
 /// use punctual_recurrence::{Start, Timetable};
@@ -20,26 +19,25 @@ use crate::steps::step;
 /// assert_eq!(due.map(|due| due.count), Some(1));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueRange {
     /// The first of them.
     pub first: Timestamp,
     /// The last of them.
     pub last: Timestamp,
     /// The one before the last, if there is more than one.
     pub before_last: Option<Timestamp>,
-    /// How many they are.
+    /// How many there are.
     pub count: u64,
 }
 
-/// As many occurrences are walked through; from then on arithmetic is faster.
+/// Up to this many occurrences are visited one by one; beyond it arithmetic is faster.
 const WALKED_MAX: u64 = 16;
 
-/// Schedules yield whole minutes, so a search for the last occurrence begins so far before the end.
+/// Schedules yield whole minutes, so a search for the last occurrence begins this long before the end.
 const MINUTE_NANOSECONDS: i128 = 60_000_000_000;
 
 impl Timetable {
-    /// The occurrences after one instant, up to and including another; none if there is none. `count` is not
-    /// applied.
+    /// The occurrences in `(after, until]`; none if there are none. `count` is not applied.
     ///
     /// ```
     /// # use punctual_recurrence::{Frequency, Rule, Start};
@@ -48,27 +46,27 @@ impl Timetable {
     /// let due = timetable.due_between(put_at, "2026-11-20T00:00:00Z".parse().unwrap()).unwrap();
     /// assert_eq!((due.count, due.last.to_string().as_str()), (4, "2026-11-19T12:00:00Z"));
     /// ```
-    pub fn due_between(&self, after: Timestamp, until: Timestamp) -> Option<Due> {
+    pub fn due_between(&self, after: Timestamp, until: Timestamp) -> Option<DueRange> {
         let first = self.next_after(after).filter(|&first| first <= until)?;
         if let Pattern::Grid(grid) = &self.pattern
             && let Some(due) = grid.due_between(first, self.end_at.map_or(until, |end_at| end_at.min(until)))
         {
             return Some(due);
         }
-        let mut due = Due { first, last: first, before_last: None, count: 1 };
+        let mut due = DueRange { first, last: first, before_last: None, count: 1 };
         while let Some(next) = self.next_after(due.last).filter(|&next| next <= until) {
             step();
-            due = Due { before_last: Some(due.last), last: next, count: due.count + 1, ..due };
+            due = DueRange { before_last: Some(due.last), last: next, count: due.count + 1, ..due };
             if due.count == WALKED_MAX {
                 let last = self.last_until(due.last, until);
                 let before_last = Some(self.last_until(first, before(last)));
-                return Some(Due { first, last, before_last, count: self.count_between(after, until) });
+                return Some(DueRange { first, last, before_last, count: self.count_between(after, until) });
             }
         }
         Some(due)
     }
 
-    /// How many occurrences there are after one instant, up to and including another. `count` is not applied.
+    /// Counts the occurrences in `(after, until]`. `count` is not applied.
     ///
     /// Takes at most a step for each month and for each change of the clocks in between.
     ///
@@ -90,7 +88,7 @@ impl Timetable {
         }
         match (&self.pattern, self.start.start_at) {
             (Pattern::Once, _) => u64::from(from == self.not_before()),
-            // Without a start time the first is at once, whatever the schedule says.
+            // Without a start time the first occurrence is at the PUT, whatever the schedule says.
             (pattern, None) if from == self.start.put_at => {
                 1 + tick_after(from)
                     .filter(|&from| from <= until)
@@ -100,12 +98,12 @@ impl Timetable {
         }
     }
 
-    /// The last occurrence up to and including an instant, where `known` is an occurrence up to then.
+    /// The last occurrence up to and including `until`, given that `known` is an occurrence before it.
     fn last_until(&self, known: Timestamp, until: Timestamp) -> Timestamp {
-        // A search that finds nothing ends there.
+        // Ended at `until`, so that a search that finds nothing stops there.
         let ended = self.ended_at(until);
         let mut last = known;
-        // Nothing lies behind this.
+        // No occurrence is later than this.
         let mut bound = until.as_nanosecond();
         let mut back = MINUTE_NANOSECONDS;
         while let Some(found) = ended.next_after(last) {
@@ -113,7 +111,7 @@ impl Timetable {
             last = found;
             let begin = bound - back;
             let middle = last.as_nanosecond() + (bound - last.as_nanosecond()) / 2;
-            // At first the end is near, at last it is halved.
+            // Looks close to the end first, then bisects.
             let asked = instant(begin.max(middle));
             match ended.next_after(asked) {
                 Some(found) => last = found,
@@ -124,7 +122,7 @@ impl Timetable {
         last
     }
 
-    /// The same timetable, ended at an instant.
+    /// The same timetable with an earlier end.
     fn ended_at(&self, until: Timestamp) -> Self {
         let end_at = Some(self.end_at.map_or(until, |end_at| end_at.min(until)));
         match &self.rule {
@@ -142,7 +140,7 @@ fn before(at: Timestamp) -> Timestamp {
     instant(at.as_nanosecond() - 1)
 }
 
-/// An instant, held within the range of time.
+/// The instant of a nanosecond, clamped to the range of time.
 fn instant(nanosecond: i128) -> Timestamp {
     let held = nanosecond.clamp(Timestamp::MIN.as_nanosecond(), Timestamp::MAX.as_nanosecond());
     Timestamp::from_nanosecond(held).expect("held within the range")

@@ -1,10 +1,10 @@
-//! No schedule: anchor + k x interval units, a grid that never drifts.
+//! Rules without a schedule: anchor + k × interval units, a grid that never drifts.
 
 use jiff::Timestamp;
 
 use super::chosen::Walls;
 use super::cycle::greatest_common_divisor;
-use super::due::Due;
+use super::due::DueRange;
 use super::floor_second;
 use super::wall::count_resolved;
 use crate::calendar::{CALENDAR_DAYS, DAY_MAX, DAY_SECONDS, date_of, day_number, month_length};
@@ -39,7 +39,7 @@ struct Wall {
     nanosecond: i32,
 }
 
-/// A gap moves a wall time forward by up to a day, so the search begins so many days before.
+/// A gap moves a wall time forward by up to a day, so the search begins this many days earlier.
 const GAP_DAYS: i64 = 2;
 
 const NANOSECONDS: i128 = 1_000_000_000;
@@ -96,20 +96,20 @@ impl Grid {
 }
 
 impl Grid {
-    /// The occurrences from a grid point on, up to and including an instant, where that is arithmetic:
-    /// a job of every minute may have missed a million of them.
-    pub(super) fn due_between(&self, first: Timestamp, until: Timestamp) -> Option<Due> {
+    /// The occurrences from a grid point on, up to and including `until`, where that is arithmetic: a job of
+    /// every minute may have missed a million of them.
+    pub(super) fn due_between(&self, first: Timestamp, until: Timestamp) -> Option<DueRange> {
         let Step::Exact { nanoseconds } = &self.step else { return None };
         let on_grid = (first.as_nanosecond() - self.anchor_at.as_nanosecond()) % nanoseconds == 0;
         let steps = (until.as_nanosecond() - first.as_nanosecond()) / nanoseconds;
         let at = |step: i128| Timestamp::from_nanosecond(first.as_nanosecond() + step * nanoseconds).ok();
         let count = u64::try_from(steps).ok().filter(|_| on_grid)? + 1;
         let before_last = if steps > 0 { at(steps - 1) } else { None };
-        Some(Due { first, last: at(steps)?, before_last, count })
+        Some(DueRange { first, last: at(steps)?, before_last, count })
     }
 
-    /// How many occurrences there are from one instant to another, both included. Takes a step for each
-    /// change of the clocks, and none for exact durations.
+    /// Counts the occurrences from one instant to another, both included. Takes a step for each change of the
+    /// clocks, and none for exact durations.
     pub(super) fn count(&self, from: Timestamp, until: Timestamp) -> u64 {
         let (from_at, until_at) = (from.as_nanosecond(), until.as_nanosecond());
         match &self.step {
@@ -119,7 +119,7 @@ impl Grid {
                 u64::try_from(before(until_at + 1) - before(from_at)).unwrap_or(0)
             }
             Step::Days { wall, .. } | Step::Months { wall, .. } => {
-                // All but the anchor itself are whole seconds and the same fraction.
+                // All but the anchor itself are whole seconds plus the same fraction.
                 let ceil =
                     |at: i128| (at - i128::from(wall.nanosecond) + NANOSECONDS - 1).div_euclid(NANOSECONDS);
                 let second = |at: i128| i64::try_from(ceil(at)).expect("instants fit");
@@ -130,8 +130,7 @@ impl Grid {
         }
     }
 
-    /// After how many times 400 years the occurrences repeat themselves; none for exact durations, which are
-    /// counted at once.
+    /// The occurrences repeat after this many times 400 years; none for exact durations, which need no search.
     pub(super) fn calendars(&self) -> Option<i64> {
         let (step, units) = match &self.step {
             Step::Exact { .. } => return None,
@@ -150,7 +149,7 @@ impl Grid {
     }
 }
 
-/// The wall times behind the anchor.
+/// The wall times after the anchor.
 impl Walls for Grid {
     fn count_walls(&self, from: i64, until: i64) -> i64 {
         (self.count_before(until) - self.count_before(from)).max(0)
@@ -166,9 +165,9 @@ impl Walls for Grid {
 }
 
 impl Grid {
-    /// How many wall times behind the anchor are before one.
+    /// Counts the wall times after the anchor and before `wall_time`.
     fn count_before(&self, wall_time: i64) -> i64 {
-        // The last day whose occurrence is before it.
+        // The last day whose occurrence is before `wall_time`.
         let last_day = |wall: &Wall| (wall_time - 1 - wall.second_of_day).div_euclid(DAY_SECONDS);
         match &self.step {
             Step::Exact { .. } => 0,
@@ -204,7 +203,7 @@ impl Wall {
         (second + self.zone.offset_at(second)).div_euclid(DAY_SECONDS)
     }
 
-    /// The instant of the anchor's wall time on a day; none behind the end of time.
+    /// The instant of the anchor's wall time on a day; none after the end of time.
     fn on(&self, day: i64) -> Option<Timestamp> {
         let second = self.zone.resolve(day * DAY_SECONDS + self.second_of_day).at;
         let nanoseconds = i128::from(second) * 1_000_000_000 + i128::from(self.nanosecond);

@@ -12,7 +12,7 @@ pub(super) enum MonthDays {
 }
 
 impl MonthDays {
-    /// Bit 1 to 31: the chosen days of a month.
+    /// The chosen days of a month, as bits 1 to 31.
     pub(super) fn of(&self, year: i64, month: u8) -> u32 {
         let length = month_length(year, month);
         match self {
@@ -34,7 +34,7 @@ impl MonthDays {
     }
 }
 
-/// Bit 1 to 31: the chosen days of a month of a length whose first day is a weekday.
+/// The chosen days, as bits 1 to 31, of a month with this length and this weekday as its first day.
 fn chosen_days(choice: &Choice, length: u8, first_weekday: u8) -> u32 {
     let mut days = choice.days_from_begin;
     let mut from_end = choice.days_from_end;
@@ -59,6 +59,6 @@ fn chosen_days(choice: &Choice, length: u8, first_weekday: u8) -> u32 {
             }
         }
     }
-    // Bit 0 is no day, and bits behind the month's end are days that it lacks.
+    // Bit 0 is no day, and bits beyond the month's length are days that it lacks.
     days & !1 & (u32::MAX >> (31 - length))
 }

@@ -1,4 +1,4 @@
-//! A set of months, and the days on which it opens and closes.
+//! A set of months, and the spans of days that it covers.
 
 use crate::calendar::{date_of, day_number};
 use crate::steps::step;
@@ -27,7 +27,7 @@ impl Months {
         self.0 & (1 << month) != 0
     }
 
-    /// Those of them that fit.
+    /// The months for which `fits` is true.
     pub(super) fn filter(self, fits: impl Fn(u8) -> bool) -> Self {
         Self(
             (1..=12)
@@ -36,12 +36,12 @@ impl Months {
         )
     }
 
-    /// The first of them at or after a month of the same year.
+    /// The first month of the set at or after a month of the same year.
     pub(super) fn at_or_after(self, month: u8) -> Option<u8> {
         (month..=12).find(|&month| self.contains(month))
     }
 
-    /// The first day at or after one that lies in one of them; none if there are none.
+    /// The first day at or after `day` that is in a month of the set; none if the set is empty.
     pub(super) fn open_from(self, day: i64) -> Option<i64> {
         let (year, month, _) = date_of(day);
         if self.contains(month) {
@@ -53,7 +53,7 @@ impl Months {
         }
     }
 
-    /// The spans of days from `from` up to, but not including, `until` that lie in these months.
+    /// The spans of days in `from..until` that are in months of the set.
     pub(super) fn spans(self, from: i64, until: i64) -> impl Iterator<Item = (i64, i64)> {
         let others = Self(!self.0 & Self::ALL.0);
         let mut next = from;

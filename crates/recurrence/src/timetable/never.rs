@@ -1,13 +1,13 @@
-//! Schedules that can never match, and why.
+//! Schedules that never match, and why.
 
-use super::days::Barren;
+use super::days::NeverReason;
 use super::{Pattern, Timetable};
 use crate::CheckedRule;
 use crate::describe::{self, month_names};
 
 impl Timetable {
-    /// Why the schedule never matches, seen from the start on; none if it does, however seldom, up to the
-    /// year 9999. The end of the rule and its count play no part, nor does a first occurrence at once.
+    /// Why the schedule never matches from the start on; none if it matches, however seldom, up to the year
+    /// 9999. The end of the rule, its count and a first occurrence at the PUT play no part.
     ///
     /// ```
     /// use punctual_recurrence::{Frequency, Rule, Schedule, Start};
@@ -24,18 +24,18 @@ impl Timetable {
     pub fn never_matches(&self) -> Option<String> {
         let rule = self.rule.as_ref().filter(|rule| rule.choice.is_some())?;
         let endless = Self::recurring(&CheckedRule { end_at: None, ..rule.clone() }, self.start);
-        let barren = match &endless.pattern {
+        let never_reason = match &endless.pattern {
             Pattern::Once | Pattern::Grid(_) => return None,
-            Pattern::Wall(times) => times.barren(),
-            Pattern::WholeHours(hours) => hours.barren(),
+            Pattern::Wall(times) => times.never_reason(),
+            Pattern::WholeHours(hours) => hours.never_reason(),
             Pattern::Blocks(_) => None,
         };
         let every = || describe::every_from(rule, self.start.anchor_at());
-        match barren {
-            Some(Barren::NoSuchDay(months)) => {
+        match never_reason {
+            Some(NeverReason::NoSuchDay(months)) => {
                 Some(format!("none of the chosen days exists in {}", month_names(months.bits())))
             }
-            Some(Barren::NotMet(months)) => {
+            Some(NeverReason::NotMet(months)) => {
                 Some(format!("{} never meets {}", every(), month_names(months.bits())))
             }
             None if endless.pattern.at_or_after(self.not_before()).is_none() => {

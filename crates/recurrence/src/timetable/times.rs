@@ -1,4 +1,4 @@
-//! Chosen times of the day: hours times minutes.
+//! Chosen times of day: each chosen hour with each chosen minute.
 
 use crate::calendar::DAY_MINUTES;
 
@@ -19,12 +19,12 @@ impl Times {
         Self { hours, minutes }
     }
 
-    /// How many a day has.
+    /// The number of times a day.
     pub(super) fn count(self) -> i64 {
         i64::from(self.hours.count_ones() * self.minutes.count_ones())
     }
 
-    /// How many are before a minute of the day, which is from 0 to 1440.
+    /// Counts the times before a minute of the day, which is from 0 to 1440.
     pub(super) fn count_before(self, minute_of_day: i64) -> i64 {
         let (hour, minute) = (minute_of_day / 60, minute_of_day % 60);
         let hours_before = (self.hours & ((1 << hour) - 1)).count_ones();
@@ -32,14 +32,14 @@ impl Times {
         i64::from(hours_before * self.minutes.count_ones() + this_hour.count_ones())
     }
 
-    /// How many are among the minutes from one of the day on, across midnight; `length` is at most a day.
+    /// Counts the times in `length` minutes (at most a day) from a minute of the day on, across midnight.
     pub(super) fn count_from(self, minute_of_day: i64, length: i64) -> i64 {
         let end = minute_of_day + length;
         let today = self.count_before(end.min(DAY_MINUTES)) - self.count_before(minute_of_day);
         today + self.count_before((end - DAY_MINUTES).max(0))
     }
 
-    /// The first minute of the day at or after one.
+    /// The first time at or after a minute of the day.
     pub(super) fn at_or_after(self, minute_of_day: i64) -> Option<i64> {
         let (hour, minute) = (minute_of_day / 60, minute_of_day % 60);
         let this_hour = if self.hours & (1 << hour) != 0 { self.minutes & (u64::MAX << minute) } else { 0 };
@@ -51,8 +51,8 @@ impl Times {
         found.then(|| i64::from(later_hours.trailing_zeros()) * 60 + i64::from(self.minutes.trailing_zeros()))
     }
 
-    /// The times that have a chosen one so many minutes (up to a day) behind them, as two sets without a
-    /// common element: each on the same day, and each on the next day.
+    /// The times that have another chosen time exactly `minutes` (up to a day) later, as two disjoint sets: the
+    /// later one is on the same day, or on the next day.
     pub(super) fn followed_by_another(self, minutes: i64) -> Followed {
         let (hours, rest) = (minutes / 60, minutes % 60);
         // A time h:m and the minutes make (h + hours):(m + rest), or one hour more and 60 minutes less.
@@ -70,7 +70,7 @@ impl Times {
     }
 }
 
-/// Which times have another chosen one some minutes behind them.
+/// Times that have another chosen time some minutes later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
     pub(super) same_day: [Times; 2],

@@ -1,11 +1,11 @@
-//! Walking the real time line.
+//! Searches real time.
 //!
-//! Between two changes of the clocks wall time runs in parallel with real time. So the search goes
-//! from one such stretch to the next, and leaps within each.
+//! Between two changes of the clocks wall time runs in parallel with real time. So the search goes from one
+//! such stretch to the next and leaps within each.
 
 use super::Anchor;
 use super::chosen::{Chosen, Walls};
-use super::days::Barren;
+use super::days::NeverReason;
 use super::times::{ALL_HOURS, Times};
 use crate::CheckedRule;
 use crate::check::Choice;
@@ -25,14 +25,14 @@ impl WholeHours {
         Self { chosen: Chosen::new(rule, choice, anchor, times), zone: rule.zone.clone() }
     }
 
-    /// The first occurrence at or after a second. Goes from stretch to stretch; a wall time far ahead is
-    /// leapt to, so that a few steps are enough.
+    /// The first occurrence at or after a second. Goes from stretch to stretch and leaps to a wall time that is
+    /// far ahead, so a few steps are enough.
     pub(super) fn at_or_after(&self, mut from: i64) -> Option<i64> {
         loop {
             step();
             let offset = self.zone.offset_at(from);
             let Some(wall) = self.chosen.at_or_after(from + offset) else {
-                // Clocks set back soon may show a chosen time of today once more.
+                // Clocks that are soon set back may show a chosen time of today once more.
                 from = self.zone.change_after(from).filter(|change| change - from <= QUIET_SECONDS)?;
                 continue;
             };
@@ -42,8 +42,8 @@ impl WholeHours {
             }
             match self.zone.change_after(from) {
                 Some(change) if change <= found => {
-                    // Whatever the clocks will show then, the wall time can't come sooner than this.
-                    // But a change soon may set the clocks back to a chosen time before `from`.
+                    // Whatever the offset will be, the wall time can't come sooner than this. But a change soon
+                    // may set the clocks back to a chosen time before `from`.
                     let soon = change - from <= QUIET_SECONDS;
                     from = if soon { change } else { change.max(wall - OFFSET_SECONDS_MAX) };
                 }
@@ -52,8 +52,7 @@ impl WholeHours {
         }
     }
 
-    /// How many occurrences there are from a second on, up to but not including another. Takes a step for
-    /// each change of the clocks.
+    /// Counts the occurrences in `from..until`. Takes a step for each change of the clocks.
     pub(super) fn count(&self, from: i64, until: i64) -> i64 {
         let stretches = self.zone.stretches(from).take_while(|stretch| stretch.from < until);
         let counts = stretches.map(|stretch| {
@@ -63,13 +62,13 @@ impl WholeHours {
         counts.sum()
     }
 
-    /// After how many times 400 years the occurrences repeat themselves.
+    /// The occurrences repeat after this many times 400 years.
     pub(super) fn calendars(&self) -> i64 {
         self.chosen.calendars()
     }
 
-    /// Why nothing is ever chosen, where that is known without a search.
-    pub(super) fn barren(&self) -> Option<Barren> {
-        self.chosen.barren()
+    /// Why there is never an occurrence, where that is known without a search.
+    pub(super) fn never_reason(&self) -> Option<NeverReason> {
+        self.chosen.never_reason()
     }
 }

@@ -1,8 +1,8 @@
-//! Chosen days times chosen wall-clock times, as the clocks of a zone show them.
+//! Chosen wall times on chosen days, as the clocks of a zone show them.
 
 use super::Anchor;
 use super::chosen::{Chosen, Walls};
-use super::days::Barren;
+use super::days::NeverReason;
 use super::times::Times;
 use crate::CheckedRule;
 use crate::check::Choice;
@@ -39,8 +39,8 @@ impl WallTimes {
         self.search_near_change(from)
     }
 
-    /// Near a change of the clocks the order of instants is not that of wall times: those in a gap move
-    /// behind some that follow them. So each stretch is asked for both, and the earlier is taken.
+    /// Near a change of the clocks instants and wall times are not in the same order: a wall time in a gap
+    /// moves past some that follow it. So each stretch is searched for both, and the earlier is taken.
     fn search_near_change(&self, from: i64) -> Option<i64> {
         let stretches = self.zone.stretches(from - QUIET_SECONDS);
         for stretch in stretches.skip_while(|stretch| stretch.until <= from) {
@@ -53,7 +53,7 @@ impl WallTimes {
             if let Some(found) = moved.into_iter().chain(plain).min() {
                 return Some(found);
             }
-            // Whatever the clocks will show then, the wall time can't come sooner than this.
+            // Whatever the offset will be, the wall time can't come sooner than this.
             let soonest = wall? - OFFSET_SECONDS_MAX;
             if soonest > stretch.until {
                 return self.at_or_after(soonest);
@@ -62,30 +62,30 @@ impl WallTimes {
         None
     }
 
-    /// How many occurrences there are from a second on, up to but not including another.
+    /// Counts the occurrences in `from..until`.
     pub(super) fn count(&self, from: i64, until: i64) -> i64 {
         count_resolved(&self.zone, &self.chosen, from, until)
     }
 
-    /// Whether a wall time is chosen, whatever becomes of it.
+    /// Whether a wall time is chosen, whether or not it exists.
     pub(super) fn chooses(&self, local: i64) -> bool {
         self.chosen.at_or_after(local) == Some(local)
     }
 
-    /// After how many times 400 years the occurrences repeat themselves.
+    /// The occurrences repeat after this many times 400 years.
     pub(super) fn calendars(&self) -> i64 {
         self.chosen.calendars()
     }
 
-    /// Why nothing is ever chosen, where that is known without a search.
-    pub(super) fn barren(&self) -> Option<Barren> {
-        self.chosen.barren()
+    /// Why there is never an occurrence, where that is known without a search.
+    pub(super) fn never_reason(&self) -> Option<NeverReason> {
+        self.chosen.never_reason()
     }
 }
 
-/// How many instants the wall times come to from a second on, up to but not including another: one that the
-/// clocks show twice counts once, one that they skip counts where it moves to, and two that come to the same
-/// instant count once. Takes a step for each change of the clocks.
+/// Counts the instants in `from..until` that wall times resolve to: one that the clocks show twice counts once,
+/// one that they skip counts where it moves to, and two that resolve to the same instant count once. Takes a
+/// step for each change of the clocks.
 pub(super) fn count_resolved(zone: &Zone, walls: &impl Walls, from: i64, until: i64) -> i64 {
     let stretches = zone.stretches(from - QUIET_SECONDS).take_while(|stretch| stretch.from < until);
     let counts = stretches.filter(|stretch| stretch.until > from).map(|stretch| {

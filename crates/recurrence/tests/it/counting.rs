@@ -5,7 +5,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use punctual_recurrence::{Due, Frequency, MonthlyOccurrence, Rule, Schedule, Start, Timetable, Weekday};
+use punctual_recurrence::{
+    DueRange, Frequency, MonthlyOccurrence, Rule, Schedule, Start, Timetable, Weekday,
+};
 
 use crate::generated::{Job, config, dense_jobs, extreme_jobs, far_instants, jobs, near};
 use crate::oracle;
@@ -94,10 +96,10 @@ fn counts_as_walked(job: &Job, from: usize, length: usize) -> Result<(), TestCas
 }
 
 /// What is to be said of some occurrences.
-fn told(window: &[Timestamp]) -> Option<Due> {
+fn told(window: &[Timestamp]) -> Option<DueRange> {
     let (first, last) = (*window.first()?, *window.last()?);
     let before_last = window.len().checked_sub(2).map(|index| window[index]);
-    Some(Due { first, last, before_last, count: window.len() as u64 })
+    Some(DueRange { first, last, before_last, count: window.len() as u64 })
 }
 
 fn at(text: &str) -> Timestamp {
