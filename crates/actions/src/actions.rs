@@ -99,7 +99,7 @@ impl Actions {
     /// Makes one attempt. If it goes wrong, the outcome is a failure with the reason. It takes at most the time-out of
     /// the settings. Dropping the future cancels the attempt.
     pub async fn fire(&self, firing: &Firing) -> Outcome {
-        let Some(action) = firing.target() else {
+        let Some(action) = firing.action() else {
             let message = format!("The job has no action for step {}.", firing.step);
             return Outcome { succeeded: false, kind: OutcomeKind::Word("NoAction"), message };
         };

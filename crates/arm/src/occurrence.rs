@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use punctual_model::SkipReason;
-use punctual_model::ledger::{Outcome, Page, Row};
+use punctual_model::ledger::{OccurrenceOutcome, Page, Row};
 use punctual_recurrence::parse_instant;
 
 use crate::reader::shown;
@@ -31,13 +31,13 @@ pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) ->
 /// Renders an occurrence.
 pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
     let (outcome, reason) = match row.outcome {
-        Outcome::Pending => ("pending", None),
-        Outcome::Running => ("running", row.ahead.then_some("clock")),
-        Outcome::Retrying => ("retrying", row.ahead.then_some("clock")),
-        Outcome::Succeeded => ("succeeded", row.ahead.then_some("clock")),
-        Outcome::Failed => ("failed", row.ahead.then_some("clock")),
-        Outcome::Skipped(SkipReason::Overlap) => ("skipped", Some("overlap")),
-        Outcome::Skipped(SkipReason::Missed) => ("skipped", Some("missed")),
+        OccurrenceOutcome::Pending => ("pending", None),
+        OccurrenceOutcome::Running => ("running", row.ahead.then_some("clock")),
+        OccurrenceOutcome::Retrying => ("retrying", row.ahead.then_some("clock")),
+        OccurrenceOutcome::Succeeded => ("succeeded", row.ahead.then_some("clock")),
+        OccurrenceOutcome::Failed => ("failed", row.ahead.then_some("clock")),
+        OccurrenceOutcome::Skipped(SkipReason::Overlap) => ("skipped", Some("overlap")),
+        OccurrenceOutcome::Skipped(SkipReason::Missed) => ("skipped", Some("missed")),
     };
     let mut members = Members::new();
     members.insert("dueTime", time::instant(row.due_at).into());
@@ -113,23 +113,34 @@ mod tests {
     #[test]
     fn a_row_says_what_became_of_an_occurrence() {
         let due_at = at("2026-11-15T12:00:00Z");
-        let pending =
-            Row { due_at, outcome: Outcome::Pending, started_at: None, attempt_count: 0, ahead: false };
+        let pending = Row {
+            due_at,
+            outcome: OccurrenceOutcome::Pending,
+            started_at: None,
+            attempt_count: 0,
+            ahead: false,
+        };
         let check =
             |row: Row, expected: Value| assert_eq!(answer(&row, Dialect::default()).to_value(), expected);
         check(pending, json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "pending", "attempts": 0}));
         check(
-            Row { outcome: Outcome::Skipped(SkipReason::Missed), ..pending },
+            Row { outcome: OccurrenceOutcome::Skipped(SkipReason::Missed), ..pending },
             json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "skipped", "reason": "missed", "attempts": 0}),
         );
         let started_at = Some(at("2026-11-15T12:00:00.0123Z"));
         check(
-            Row { outcome: Outcome::Failed, started_at, attempt_count: 5, ..pending },
+            Row { outcome: OccurrenceOutcome::Failed, started_at, attempt_count: 5, ..pending },
             json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "failed",
                 "startTime": "2026-11-15T12:00:00.0123Z", "lateness": "00:00:00.0123000", "attempts": 5}),
         );
         check(
-            Row { outcome: Outcome::Succeeded, started_at, attempt_count: 1, ahead: true, ..pending },
+            Row {
+                outcome: OccurrenceOutcome::Succeeded,
+                started_at,
+                attempt_count: 1,
+                ahead: true,
+                ..pending
+            },
             json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "succeeded", "reason": "clock",
                 "startTime": "2026-11-15T12:00:00.0123Z", "lateness": "00:00:00.0123000", "attempts": 1}),
         );

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use jiff::Timestamp;
-use punctual_model::decide::{self, Placement};
+use punctual_model::decide::{self, EditContext};
 use punctual_model::{Collection, Job, JobKey, JobSpec, Skip};
 use punctual_store::{JobWrite, Refusal, WriteError};
 
@@ -37,8 +37,8 @@ impl Editor<'_> {
             let now = self.clock.now();
             let spec = spec(&collection, existing.as_ref(), now).await.map_err(EditError::Rejected)?;
             self.check(&spec, &collection, now)?;
-            let job = decide::place(spec, key, existing.as_ref(), placement(&collection, now));
-            let skips = existing.as_ref().map(|existing| decide::passed_over(existing, &job, now));
+            let job = decide::put(spec, key, existing.as_ref(), context(&collection, now));
+            let skips = existing.as_ref().map(|existing| decide::skips_of_edit(existing, &job, now));
             let job = self.write(job, skips.unwrap_or_default(), &collection).await?;
             Ok(WrittenJob { job, collection, new: existing.is_none() })
         };
@@ -57,8 +57,8 @@ impl Editor<'_> {
             let now = self.clock.now();
             let spec = spec(&collection, &existing, now).await.map_err(EditError::Rejected)?;
             self.check(&spec, &collection, now)?;
-            let job = decide::edit(spec, &existing, placement(&collection, now));
-            let skips = decide::passed_over(&existing, &job, now);
+            let job = decide::patch(spec, &existing, context(&collection, now));
+            let skips = decide::skips_of_edit(&existing, &job, now);
             let job = self.write(job, skips, &collection).await?;
             Ok(WrittenJob { job, collection, new: false })
         };
@@ -126,8 +126,8 @@ impl Editor<'_> {
     }
 }
 
-fn placement(collection: &Collection, now: Timestamp) -> Placement {
-    Placement { now, collection_enabled: collection.enabled() }
+fn context(collection: &Collection, now: Timestamp) -> EditContext {
+    EditContext { now, collection_enabled: collection.enabled() }
 }
 
 fn refuse_final<E>(key: &JobKey, job: &Job) -> Result<(), EditError<E>> {

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{PlanLimits, Secret};
 
-/// How many error actions may follow one another.
+/// The longest chain of error actions.
 pub const ERROR_ACTION_DEPTH_MAX: usize = 5;
 
 /// What to do, how often to try, and what to do when all attempts have failed.
@@ -19,18 +19,18 @@ pub struct Action {
 }
 
 impl Action {
-    /// The action of a step: 0 is this one, 1 its error action, 2 that one's, and so on.
+    /// The action of a step: 0 is this action, 1 its error action, 2 the error action of that, and so on.
     pub fn step(&self, step: u8) -> Option<&Action> {
         (0..step).try_fold(self, |action, _| action.error_action.as_deref())
     }
 
-    /// The retries of a step: its own policy, else the main action's, else the default of the plan.
+    /// The retries of a step: its own policy, else that of the main action, else the default of the plan.
     pub fn retries(&self, step: u8, plan: &PlanLimits) -> Retries {
         let own = self.step(step).and_then(|action| action.retry.as_ref());
         own.or(self.retry.as_ref()).map_or_else(|| plan.default_retries(), |policy| policy.retries(plan))
     }
 
-    /// This action and the error actions behind it.
+    /// This action and the error actions after it.
     pub fn steps(&self) -> impl Iterator<Item = &Action> {
         std::iter::successors(Some(self), |action| action.error_action.as_deref())
     }
@@ -54,7 +54,7 @@ pub enum ActionKind {
 pub enum Target<'a> {
     /// The host and port of this URI.
     Uri(&'a str),
-    /// What a service knows by a name, in any letter case.
+    /// A named part of a service, in any letter case.
     Named {
         /// The service.
         service: &'static str,
@@ -64,7 +64,7 @@ pub enum Target<'a> {
 }
 
 impl ActionKind {
-    /// How it shows the target who it is, where plans have a say in that.
+    /// How it authenticates with its target, if plans may forbid that.
     pub fn authentication(&self) -> Option<&Authentication> {
         match self {
             Self::Http(http) => http.authentication.as_ref(),
@@ -72,7 +72,7 @@ impl ActionKind {
         }
     }
 
-    /// Whom it calls: attempts under way are counted by that.
+    /// Whom it calls. Slots are counted per target.
     pub fn target(&self) -> Target<'_> {
         match self {
             Self::Http(http) => Target::Uri(&http.uri),
@@ -84,10 +84,10 @@ impl ActionKind {
     }
 }
 
-/// An HTTP request, and the type name it was declared with.
+/// An HTTP request, and the name of the type it was declared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAction {
-    /// Declared as `Https` instead of `Http`. The URI's scheme decides what happens; this is shown again.
+    /// Declared as `Https` instead of `Http`. Only shown again: the scheme of the URI decides how to connect.
     pub declared_https: bool,
     /// The absolute URI, as written.
     pub uri: String,
@@ -97,11 +97,11 @@ pub struct HttpAction {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<String>,
-    /// How to show who we are.
+    /// How to authenticate with the server that is called.
     pub authentication: Option<Authentication>,
 }
 
-/// How an HTTP action authenticates itself.
+/// How an HTTP action authenticates with the server that it calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authentication {
     /// A user name and a password.
@@ -117,7 +117,7 @@ pub enum Authentication {
         pfx: Secret,
         /// The file's password; may be empty.
         password: Secret,
-        /// What was read from the file when it was written.
+        /// What was read from the file when the job was written.
         certificate: Certificate,
     },
     /// A token from Azure Active Directory by client credentials.
@@ -126,14 +126,14 @@ pub enum Authentication {
         secret: Secret,
         /// A domain or a GUID.
         tenant: String,
-        /// Whom the token is for.
+        /// The resource that the token is for.
         audience: String,
-        /// Who asks.
+        /// The application that asks for the token.
         client_id: String,
     },
 }
 
-/// What may be told of a client certificate.
+/// The public facts of a client certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// SHA-1, upper-case hex.
@@ -166,7 +166,7 @@ pub struct ServiceBusMessage {
     pub namespace: String,
     /// The protocol that was asked for.
     pub transport: Option<Transport>,
-    /// Absent in some documented samples; firing then fails and says what is missing.
+    /// Some documented samples have none. Firing such a job fails and says what is missing.
     pub authentication: Option<ServiceBusAuthentication>,
     /// The user's text.
     pub message: String,
@@ -176,12 +176,12 @@ pub struct ServiceBusMessage {
     pub custom: Vec<(String, String)>,
 }
 
-/// The protocol to a Service Bus namespace.
+/// The protocol that is used with a Service Bus namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Left to us: HTTPS.
+    /// The choice is left to the scheduler, which uses HTTPS.
     NotSpecified,
-    /// The retired .NET protocol, served by HTTPS.
+    /// The retired .NET protocol; the scheduler uses HTTPS instead.
     NetMessaging,
     /// AMQP 1.0 over TLS.
     Amqp,
@@ -190,7 +190,7 @@ pub enum Transport {
 /// A shared access key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceBusAuthentication {
-    /// The declared type was `SharedAccessKey` (else `NotSpecified`, or absent).
+    /// Whether the declared type was `SharedAccessKey` (else it was `NotSpecified`, or absent).
     pub shared_access_key: Option<bool>,
     /// The key's name.
     pub sas_key_name: Option<String>,
@@ -198,7 +198,7 @@ pub struct ServiceBusAuthentication {
     pub sas_key: Option<Secret>,
 }
 
-/// The broker's own properties of a message; only what was given is sent and shown.
+/// The broker's own properties of a message. Only those that were given are sent and shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the broker's names")]
 pub struct BrokeredProperties {
@@ -217,19 +217,19 @@ pub struct BrokeredProperties {
     pub via_partition_key: Option<String>,
 }
 
-/// How often to try again, as written.
+/// The retry policy of an action, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// `fixed`; otherwise `none`.
     pub fixed: bool,
-    /// The pause between the end of an attempt and the next.
+    /// The pause between the end of an attempt and the start of the next.
     pub interval: Option<SignedDuration>,
-    /// How many further attempts.
+    /// The number of attempts after the first.
     pub count: Option<u32>,
 }
 
 impl RetryPolicy {
-    /// What it comes to, with what it leaves out filled in.
+    /// The retries of this policy, with defaults for what it leaves out.
     pub fn retries(&self, plan: &PlanLimits) -> Retries {
         let default = plan.default_retries();
         if !self.fixed {
@@ -242,11 +242,11 @@ impl RetryPolicy {
     }
 }
 
-/// How often to try again, in numbers.
+/// How often to try again, with all defaults filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// The pause between the end of an attempt and the next.
+    /// The pause between the end of an attempt and the start of the next.
     pub interval: SignedDuration,
-    /// How many further attempts.
+    /// The number of attempts after the first.
     pub count: u32,
 }

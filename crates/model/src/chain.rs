@@ -1,10 +1,10 @@
-//! Errors with what caused them, as one line.
+//! Shows an error and its causes in one line.
 
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error and all its sources, parted by colons. Logs print errors through this: an error's own text
-/// never repeats that of its source.
+/// Displays an error and all its sources, separated by colons. Logs print errors through this: the text of an
+/// error never repeats that of its source.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<'a>(pub &'a (dyn Error + 'static));
 

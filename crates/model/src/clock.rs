@@ -4,33 +4,33 @@ use jiff::Timestamp;
 
 use crate::{ClockWatch, hex};
 
-/// Tells the time. The schedule's clock may be virtual; the one for time-outs never is.
+/// Tells the time. The clock of schedules may be virtual; the one for timeouts never is.
 pub trait Clock: Send + Sync {
     /// The time now.
     fn now(&self) -> Timestamp;
 
-    /// How many seconds it goes in a real one.
+    /// How many seconds this clock advances in a real second.
     fn speed(&self) -> f64 {
         1.0
     }
 
-    /// Asks the clock not to go past an instant as long as this is kept. The real one never listens, and none
-    /// waits for ever.
+    /// Asks the clock not to go past an instant until the returned guard is dropped. The real clock ignores
+    /// this, and no clock waits forever.
     fn wait_at(&self, _: Timestamp) -> Option<Wait> {
         None
     }
 
-    /// Who compares it with the time since the machine was started. None where the two have nothing to do with
-    /// each other, as with a virtual clock.
+    /// The watch that compares this clock with the time since the machine was started. None for a virtual
+    /// clock, which is independent of both.
     fn watch(&self) -> Option<&ClockWatch> {
         None
     }
 }
 
-/// A clock waits at an instant as long as this is kept.
+/// The clock does not go past an instant until this guard is dropped.
 pub type Wait = Box<dyn Send>;
 
-/// Makes what must not repeat.
+/// A source of random numbers, of which no two are equal.
 pub trait Mint: Send + Sync {
     /// A random 128-bit number.
     fn random(&self) -> u128;

@@ -18,23 +18,23 @@ pub struct Collection {
     pub sku: Sku,
     /// Whether its jobs fire.
     pub state: CollectionState,
-    /// The limits that were asked for; without them the plan's hold.
+    /// The limits that the caller asked for; those of the plan hold as well.
     pub quota: Option<Quota>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Grows with each write; 0 before the first. A write names the revision it was decided on.
+    /// Incremented by each write; 0 before the first. A write names the revision it was decided on.
     pub revision: i64,
 }
 
 impl Collection {
-    /// How many jobs it may hold: what its quota says, within the plan.
+    /// The most jobs that it may hold: its quota, within the limits of the plan.
     pub fn job_count_max(&self, limits: &Limits) -> u32 {
         let max = limits.of(self.sku).job_count_max;
         let asked = self.quota.as_ref().and_then(|quota| quota.job_count_max);
         asked.unwrap_or(max).min(max)
     }
 
-    /// The fastest recurrence of a job that it allows: what its quota says, within the plan.
+    /// The fastest recurrence that it allows: its quota, within the limits of the plan.
     pub fn recurrence_max(&self, limits: &Limits) -> MaxRecurrence {
         let max = limits.of(self.sku).recurrence_max;
         let asked = self.quota.as_ref().and_then(|quota| quota.recurrence_max);
@@ -54,7 +54,7 @@ pub enum CollectionState {
     Enabled,
     /// They don't: somebody switched the collection off.
     Disabled,
-    /// They don't: the collection is held, for example for billing.
+    /// They don't: the collection is suspended, for example for billing.
     Suspended,
 }
 
@@ -63,24 +63,24 @@ pub enum CollectionState {
 pub struct Quota {
     /// The number of jobs.
     pub job_count_max: Option<u32>,
-    /// Accepted and kept, without effect, as in the original service.
+    /// Accepted and stored without effect, as in the original service.
     pub job_occurrence_max: Option<i64>,
     /// The fastest recurrence.
     pub recurrence_max: Option<MaxRecurrence>,
 }
 
-/// The fastest recurrence that is allowed: at most once in so many units.
+/// The fastest allowed recurrence: at most once in `interval` units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxRecurrence {
     /// The unit.
     pub frequency: Frequency,
-    /// How many of them.
+    /// The number of units.
     pub interval: u32,
 }
 
 impl MaxRecurrence {
-    /// The distance in seconds that two occurrences must keep; months count as 28 days and years as
-    /// 365, their shortest, so that a monthly job passes a monthly limit in February.
+    /// The smallest allowed distance of two occurrences, in seconds. A month counts as 28 days and a year as
+    /// 365, their shortest, so that a monthly job is within a monthly limit in February.
     pub fn seconds(self) -> i64 {
         let unit = match self.frequency {
             Frequency::Minute => 60,

@@ -1,14 +1,14 @@
 //! Decisions: what a change, a run or an outcome makes of a job.
 //!
-//! Each is a pure function from what is to what will be; nobody else decides. The API applies
-//! [`place`], [`edit()`], [`hold`], [`resume`], [`switch`] and [`run`], and writes what they have [`passed_over`]; the
-//! runner applies [`catch_up`] and [`settle()`], and [`repair()`] after the clock was set back. Before a change is applied, [`forbidden`] and [`obstacles`] say
-//! what plans and quotas have against it.
+//! Each is a pure function of the present, and nothing else decides. `edit` applies [`put`], [`patch`], [`switch`]
+//! and [`run`], and writes the [`skips_of_edit`] with them; the runner applies [`catch_up`] and [`settle()`], and
+//! [`repair()`] after the clock was set back. Before a change is applied, [`forbidden`] and [`obstacles`] give the
+//! reasons why plans and quotas forbid it.
 //!
 //! The agenda of a job, as one entry:
 //!
 //! ```text
-//!   place ──> first occurrence ──catch_up──> newest due ──settle──> retry, error action (same occurrence)
+//!   put ────> first occurrence ──catch_up──> newest due ──settle──> retry, error action (same occurrence)
 //!                  ^                                        └─────> the next: newest due, a waiting run,
 //!                  └─────────────────────────────────────────────── the next future occurrence, or the end
 //! ```
@@ -23,7 +23,7 @@ mod settle;
 mod tests;
 
 pub(crate) use ahead::pass as pass_ahead;
-pub use edit::{Placement, RUNS_WAITING_MAX, edit, hold, passed_over, place, resume, run, switch};
+pub use edit::{EditContext, RUNS_WAITING_MAX, patch, pause, put, resume, run, skips_of_edit, switch};
 pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles};
 pub use repair::{AHEAD_ALLOWANCE, Ahead, Marks, Repair, STARTED_MAX, Withdrawal, repair};

@@ -1,4 +1,4 @@
-//! What the runner hands to whoever carries out actions, and what comes back.
+//! What the runner passes to a dispatcher, and what the dispatcher returns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{Action, Cause, JobId, JobKey, JobSpec, hex};
 /// One attempt to make.
 #[derive(Clone, Debug)]
 pub struct Firing {
-    /// Whose.
+    /// The job.
     pub job: JobKey,
     /// The display name of the region of the job's collection.
     pub region: Arc<str>,
@@ -21,9 +21,9 @@ pub struct Firing {
     pub step: u8,
     /// 0 for the first try of the step.
     pub attempt: u32,
-    /// When it was to happen.
+    /// The nominal time of the occurrence.
     pub nominal_at: Timestamp,
-    /// Equal for each try of one step of one occurrence.
+    /// The same for each attempt of one step of one occurrence.
     pub tag: ExecutionTag,
     /// A GUID, new for each attempt.
     pub client_request_id: String,
@@ -31,24 +31,24 @@ pub struct Firing {
 
 impl Firing {
     /// The action to carry out.
-    pub fn target(&self) -> Option<&Action> {
+    pub fn action(&self) -> Option<&Action> {
         self.spec.action.step(self.step)
     }
 }
 
-/// How an attempt ended. There is no error besides: whatever goes wrong is a failed attempt that says why.
+/// How an attempt ended. There is no other error: whatever goes wrong is a failed attempt with a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The target took it.
+    /// Whether the target accepted it.
     pub succeeded: bool,
-    /// How it ended in a word.
+    /// How it ended, in a word.
     pub kind: OutcomeKind,
-    /// The text for the history. It may quote the target's answer, so it is never logged.
+    /// The text for the history. It may quote the target's response, so it is never logged.
     pub message: String,
 }
 
-/// How an attempt ended, in a word that is fit for logs and metrics: it holds nothing that the target or
-/// the job's owner wrote.
+/// How an attempt ended, in a word for logs and metrics. It contains nothing that the target or the owner of
+/// the job wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OutcomeKind {
     /// The target answered with this HTTP status.
@@ -66,8 +66,8 @@ impl fmt::Display for OutcomeKind {
     }
 }
 
-/// Identifies one step of one occurrence of one job, on every node and after every crash, so that a
-/// target can drop repetitions.
+/// Identifies one step of one occurrence of one job, on every node and after every crash, so that a target can
+/// detect duplicates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExecutionTag([u8; 16]);
 

@@ -1,5 +1,4 @@
-//! Hexadecimal digits. Some are written with every firing: a table is several times faster than formatted
-//! numbers.
+//! Hexadecimal digits. Some are written for every firing, and a table is several times faster than formatting.
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 

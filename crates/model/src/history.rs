@@ -1,4 +1,4 @@
-//! What was: one record for each attempt, and a trace for each occurrence that was skipped.
+//! The past of a job: a record for each attempt, and a skip for each range of occurrences that did not start.
 
 use jiff::Timestamp;
 
@@ -13,7 +13,7 @@ pub struct Record {
     pub generation: u32,
     /// The instant that the rule yielded, or when the run was asked for.
     pub nominal_at: Timestamp,
-    /// Why.
+    /// Whether the schedule or a caller caused it.
     pub cause: Cause,
     /// 0 for the main action, 1 to 5 for error actions.
     pub step: u8,
@@ -38,11 +38,11 @@ pub enum RecordStatus {
     Completed,
     /// It failed.
     Failed,
-    /// No attempt: the occurrence waited behind another one of its job.
+    /// No attempt: the occurrence waited for another one of its job.
     Postponed,
 }
 
-/// Occurrences that were due and did not start, as one range.
+/// A range of consecutive occurrences that were due and did not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     /// The job.

@@ -1,11 +1,12 @@
-//! Invariants: what must hold of every job that is stored, whoever wrote it.
+//! Invariants: what must hold for every stored job.
 //!
-//! A store says what it has of a job ([`Evidence`]); [`judge`] says what is wrong with it. That is a pure
-//! function, so that the running server, `punctual doctor` on the data of a stopped one, and the simulator
-//! judge alike. Only what is cheap is judged: no timetable is asked.
+//! A store provides the [`Evidence`] of a job; [`judge`] finds the flaws. That is a pure function, so that the
+//! running server, `punctual doctor` on the data of a stopped one, and the simulator agree. Only cheap
+//! conditions are checked: no timetable is computed.
 //!
-//! What depends on time (an entry that nobody takes, a claim that nobody ends) can't be seen in one look; whoever
-//! looks again and again says how long it has been so, and [`judge_wait`] what that means.
+//! What depends on time (an entry that nobody claims, a claim that does not end) can't be seen in one snapshot.
+//! The inspector looks repeatedly and says how long something has lasted, and [`judge_wait`] says what that
+//! means.
 
 mod report;
 mod tally;
@@ -18,18 +19,18 @@ pub use self::report::{Census, Due, FaultedJob, Finding, Inspection, KindCount, 
 pub use self::tally::{Tally, Trace};
 use crate::{Cause, Counters, Entry, JobId, JobKey, JobState, decide};
 
-/// A clock that was set back by more than this after a job was put, and then its history pruned to the day:
-/// only then could a record be gone that is counted on.
+/// A record that a counter counts can be missing only if the clock was set back by more than this after the
+/// PUT, and the history was then pruned to the day.
 const CLOCK_SLACK: SignedDuration = SignedDuration::from_hours(24);
 
-/// What does not hold.
+/// The kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
-    /// An entry is due and nobody takes it, though there is room.
+    /// An entry is due and nobody claims it, although there are free slots.
     Overdue,
-    /// An entry is due and waits for its target or for a slot.
+    /// An entry is due and waits for a slot.
     Backlog,
-    /// A claim is held longer than any attempt takes.
+    /// A claim lasts longer than any attempt takes.
     StaleClaim,
     /// An enabled job of an enabled collection has no agenda entry.
     NoEntry,
@@ -37,19 +38,19 @@ pub enum FindingKind {
     StrayEntry,
     /// The counters of a job are not what its history says.
     Counters,
-    /// A part of a job is missing: its place on the agenda, its definition, its collection.
+    /// A part of a job is missing: its agenda row, its definition or its collection.
     MissingPart,
-    /// What is stored of a job, a collection or a group can't be read.
+    /// A stored job, collection or group can't be read.
     Unreadable,
     /// A record of a job's history can't be read.
     UnreadableRecord,
-    /// A job has come further than the clock: it would be silent until its time comes.
+    /// A job is ahead of the clock, and would not run until the clock gets there.
     Ahead,
-    /// The clock went forward, which is not believed yet: nothing fires.
+    /// The clock was set forward, which is not accepted yet: nothing fires.
     ClockHeld,
-    /// The clock went forward.
+    /// The clock was set forward.
     ClockForward,
-    /// The clock went back, or jobs were found that had come further than it.
+    /// The clock was set back, or jobs were found that are ahead of it.
     ClockBack,
 }
 
@@ -90,7 +91,7 @@ impl FindingKind {
         }
     }
 
-    /// Whether it is seen by looking again and again, and not in what is stored.
+    /// Whether it is found by looking repeatedly rather than in one snapshot.
     pub fn is_wait(self) -> bool {
         match self {
             Self::Overdue | Self::Backlog | Self::StaleClaim => true,
@@ -108,30 +109,30 @@ impl FindingKind {
     }
 }
 
-/// What a store has of one job, all of it from one snapshot.
+/// What a store has about one job, all from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// The job.
     pub job: JobId,
-    /// Where it is; none where its definition or its collection is missing.
+    /// Its key; none if its definition or its collection is missing.
     pub key: Option<JobKey>,
-    /// Whether its definition is there.
+    /// Whether it has a definition.
     pub defined: bool,
-    /// Whether its collection is enabled; none where that is missing.
+    /// Whether its collection is enabled; none if that is missing.
     pub collection_enabled: Option<bool>,
-    /// Where it stands; none where that is missing.
+    /// The members that are checked; none if they are missing.
     pub standing: Option<Standing>,
-    /// What can't be read of it; never a secret.
+    /// Why a part of it can't be read; never a secret.
     pub unreadable: Option<String>,
-    /// Records that were met and can't be read: their sequence numbers, and why.
+    /// Records that can't be read: their sequence numbers, and why.
     pub unreadable_records: Vec<(i64, String)>,
-    /// Whether it was claimed shortly before or after the snapshot: then it is in the middle of something.
+    /// Whether it was claimed shortly before or after the snapshot, so that it is about to change.
     pub claimed: bool,
-    /// What its history counts to.
+    /// The attempts in its history.
     pub history: HistoryEvidence,
 }
 
-/// Where a job stands, as far as it is judged.
+/// The members of a job that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Whether it has a future.
@@ -140,18 +141,18 @@ pub struct Standing {
     pub generation: u32,
     /// The time of the last PUT.
     pub put_at: Timestamp,
-    /// What is said to have happened in this generation.
+    /// The counters as stored.
     pub counters: Counters,
     /// What happens next.
     pub entry: Option<Entry>,
     /// The latest scheduled occurrence that was started or skipped.
     pub past_at: Option<Timestamp>,
-    /// Grows with each write.
+    /// Incremented by each write.
     pub revision: i64,
 }
 
 impl Standing {
-    /// Whether the whole history of its generation must be there: nothing of it was let go of.
+    /// Whether the whole history of its generation must be there, because none of it was deleted.
     pub fn has_whole_history(&self, pruned_before: Option<Timestamp>, capped: bool) -> bool {
         let young =
             |before: Timestamp| before.checked_add(CLOCK_SLACK).is_ok_and(|before| self.put_at >= before);
@@ -159,30 +160,31 @@ impl Standing {
     }
 }
 
-/// What the history of a job's generation counts to.
+/// The attempts in the history of a job's generation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryEvidence {
-    /// Some of it may have been let go of: nothing follows from it.
+    /// Some records may have been deleted, so nothing follows from the others.
     LetGo,
-    /// It has more records than were to be read.
+    /// There are more records than the inspector reads.
     Long,
-    /// All of it.
+    /// All records.
     Whole(Tally),
 }
 
-/// Something that does not hold.
+/// A violated invariant of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// What.
     pub kind: FindingKind,
-    /// With which values; for people, never a secret.
+    /// The values that violate it, for people; never a secret.
     pub detail: String,
 }
 
-/// What is wrong with a job. One that is claimed is judged by what is there alone: the rest is about to change.
+/// The flaws of a job. If it is claimed, only missing and unreadable parts are reported: the rest is about to
+/// change.
 ///
-/// `now` is the time by the clock that the job is run by, if that is the machine's. What ran on a virtual clock is
-/// not ahead of anything.
+/// `now` is the time of the clock that the job runs by, if that is the real one. On a virtual clock no job is
+/// ahead.
 pub fn judge(evidence: &Evidence, now: Option<Timestamp>) -> Vec<Flaw> {
     let flaw = |kind, detail: String| Flaw { kind, detail };
     if let Some(detail) = &evidence.unreadable {
@@ -233,7 +235,7 @@ fn judge_entry(standing: &Standing, collection_enabled: bool) -> Option<Flaw> {
     }
 }
 
-/// Judges counters by a whole history.
+/// Compares counters with a whole history.
 pub fn judge_counters(standing: &Standing, tally: &Tally) -> Option<Flaw> {
     let expected = tally.counters(standing.entry);
     let Counters { execution, failure, faulted } = standing.counters;
@@ -247,12 +249,12 @@ pub fn judge_counters(standing: &Standing, tally: &Tally) -> Option<Flaw> {
     })
 }
 
-/// Something that should come to an end soon.
+/// A condition that should end soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// An entry that is due and that nobody has claimed.
+    /// An entry is due and nobody has claimed it.
     Entry,
-    /// A claim that was made and not begun, of an entry that was due so long ago.
+    /// A claim was made and not begun, and its entry was due some time ago.
     Held {
         /// How long ago, in real time; negative if it is yet to come.
         due_for: SignedDuration,
@@ -261,16 +263,21 @@ pub enum Wait {
     InFlight,
 }
 
-/// What it means that something has been as it is for some real time. `crowded`: there is no free slot, or none
-/// for its target.
-pub fn judge_wait(wait: Wait, lasted: Duration, crowded: bool, tolerance: Duration) -> Option<FindingKind> {
+/// What it means that a condition has lasted for some real time. `slots_full`: there is no free slot, or none
+/// for the target.
+pub fn judge_wait(
+    wait: Wait,
+    lasted: Duration,
+    slots_full: bool,
+    tolerance: Duration,
+) -> Option<FindingKind> {
     if lasted < tolerance {
         return None;
     }
-    match (wait, crowded) {
+    match (wait, slots_full) {
         (Wait::Entry, false) => Some(FindingKind::Overdue),
         (Wait::InFlight, _) => Some(FindingKind::StaleClaim),
-        // On a slow clock what is due soon may be held for long.
+        // On a slow clock an entry that is due soon may be held for long.
         (Wait::Held { due_for }, _) if due_for.is_negative() || due_for.unsigned_abs() < tolerance => None,
         (Wait::Held { .. }, false) => Some(FindingKind::StaleClaim),
         (Wait::Entry | Wait::Held { .. }, true) => Some(FindingKind::Backlog),
@@ -401,12 +408,12 @@ mod tests {
     fn waits_are_judged_by_how_long_they_last_and_why() {
         use FindingKind::{Backlog, Overdue, StaleClaim};
         let tolerance = Duration::from_secs(120);
-        let check = |wait, seconds, crowded, expected| {
+        let check = |wait, seconds, slots_full, expected| {
             let lasted = Duration::from_secs(seconds);
             assert_eq!(
-                judge_wait(wait, lasted, crowded, tolerance),
+                judge_wait(wait, lasted, slots_full, tolerance),
                 expected,
-                "{wait:?} {seconds} {crowded}"
+                "{wait:?} {seconds} {slots_full}"
             );
         };
         let held = |seconds| Wait::Held { due_for: SignedDuration::from_secs(seconds) };

@@ -7,26 +7,26 @@ use punctual_recurrence::{CheckedRule, Problem, Rule, Start, Timetable};
 
 use crate::{Action, JobId, JobKey};
 
-/// What a caller asked for.
+/// The definition of a job, as a caller wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSpec {
-    /// The first time, and what recurrences count from.
+    /// The first occurrence, and the anchor of the recurrence.
     pub start_at: Option<Timestamp>,
     /// What to do.
     pub action: Action,
     /// When to do it again; without it the job runs once.
     pub recurrence: Option<Rule>,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
 impl JobSpec {
-    /// Does something once, at once.
+    /// The definition of a job that runs once, at once.
     pub fn once(action: Action) -> Self {
         Self { start_at: None, action, recurrence: None, enabled: true }
     }
 
-    /// When a job put at `put_at` runs, or every problem of its recurrence.
+    /// The timetable of a job put at `put_at`, or every problem of its recurrence.
     pub fn timetable(&self, put_at: Timestamp) -> Result<Timetable, Vec<Problem>> {
         let start = Start { start_at: self.start_at, put_at };
         match &self.recurrence {
@@ -39,15 +39,15 @@ impl JobSpec {
 /// A job as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Who it is for as long as it exists.
+    /// Its identity for as long as it exists.
     pub id: JobId,
-    /// Where it is.
+    /// Its name and where it is.
     pub key: JobKey,
-    /// What was asked for; shared with whoever carries it out.
+    /// Its definition; shared with attempts in flight.
     pub spec: Arc<JobSpec>,
     /// Whether it has a future.
     pub state: JobState,
-    /// Each PUT begins a generation, from 1; records and counters belong to one.
+    /// Each PUT begins a generation, counted from 1; records and counters belong to one.
     pub generation: u32,
     /// The time of the last PUT: the anchor of a job without a start time.
     pub put_at: Timestamp,
@@ -55,9 +55,9 @@ pub struct Job {
     pub counters: Counters,
     /// The start of the first attempt of the latest occurrence.
     pub last_started_at: Option<Timestamp>,
-    /// Where it stands.
+    /// How far it has come.
     pub progress: Progress,
-    /// Grows with each write; 0 before the first. A write names the revision it was decided on.
+    /// Incremented by each write; 0 before the first. A write names the revision it was decided on.
     pub revision: i64,
 }
 
@@ -84,7 +84,7 @@ impl JobState {
 /// What happened to a job in its generation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Occurrences started, run now included.
+    /// Occurrences started, runs included.
     pub execution: u32,
     /// Failed attempts of the main action.
     pub failure: u32,
@@ -92,36 +92,35 @@ pub struct Counters {
     pub faulted: u32,
 }
 
-/// Where a job stands. A job has at most one entry on the agenda, so that it can never have two
-/// occurrences in flight.
+/// How far a job has come. A job has at most one agenda entry, so it never has two occurrences in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// What happens next: the agenda entry.
     pub entry: Option<Entry>,
-    /// No scheduled occurrence before this instant counts any more: when the job was last enabled, or
-    /// its schedule last changed.
+    /// Scheduled occurrences before this instant do not count any more: when the job was last enabled, or its
+    /// schedule last changed.
     pub floor_at: Option<Timestamp>,
-    /// When each run was asked for that waits behind the entry; oldest first.
+    /// When each waiting run was asked for; oldest first.
     pub runs: Vec<Timestamp>,
-    /// The latest instant that a run was given. No two runs of a job have the same: it is what tells them
-    /// apart, in tags and in history.
+    /// The latest instant that a run was given. No two runs of a job have the same instant: it identifies them
+    /// in tags and in history.
     pub last_run_at: Option<Timestamp>,
     /// The latest scheduled occurrence that was started or skipped.
     pub past_at: Option<Timestamp>,
-    /// How many scheduled occurrences were started in this generation; what `count` counts.
+    /// How many scheduled occurrences were started in this generation, which `count` limits.
     pub started_count: u32,
-    /// How often pending attempts were dropped, by disabling. What was in flight then has no successor.
+    /// How often disabling dropped pending attempts. An attempt in flight at that time has no successor.
     pub drop_count: u32,
-    /// The main action of the latest scheduled occurrence failed for good.
+    /// Whether the main action of the latest scheduled occurrence failed for good.
     pub last_failed: bool,
-    /// When the job became completed or faulted; it is purged some time after.
+    /// When the job became completed or faulted; it is deleted some time later.
     pub ended_at: Option<Timestamp>,
-    /// Occurrences later than `past_at` that have their outcome already, because they were started while the
-    /// clock was ahead. In order, and apart from one another.
+    /// Occurrences later than `past_at` that have an outcome already, because they were started while the clock
+    /// was ahead. Ordered, disjoint and not adjacent.
     pub ahead: Vec<Stretch>,
 }
 
-/// Occurrences of a schedule that follow one another.
+/// A range of consecutive occurrences of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// The first of them.
@@ -130,20 +129,20 @@ pub struct Stretch {
     pub last_at: Timestamp,
 }
 
-/// A line of the agenda: the next thing to do for a job.
+/// A row of the agenda: the next thing to do for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The instant that the rule yields, or when the run was asked for. Retries keep it.
     pub nominal_at: Timestamp,
-    /// When to act: never before this instant.
+    /// When to fire: never before this instant.
     pub due_at: Timestamp,
-    /// Why.
+    /// Whether the schedule or a caller caused it.
     pub cause: Cause,
     /// 0 for the main action, 1 to 5 for error actions.
     pub step: u8,
     /// 0 for the first try of a step.
     pub attempt: u32,
-    /// The ordinal of the occurrence in its generation, from 1; 0 as long as it was not started.
+    /// The ordinal of the occurrence in its generation, from 1; 0 until it is started.
     pub ordinal: u32,
 }
 
@@ -158,7 +157,7 @@ impl Entry {
         Self { cause: Cause::Run, ..Self::scheduled(asked_at) }
     }
 
-    /// Whether a first attempt was already made, so that this is a retry or an error action.
+    /// Whether a first attempt was made, so that this is a retry or an error action.
     pub fn started(&self) -> bool {
         self.ordinal > 0
     }

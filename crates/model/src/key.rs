@@ -7,12 +7,11 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A resource name: compared in lower case, shown as it was written. Cheap to clone: keys go with every
-/// firing through many hands.
+/// A resource name: compared in lower case, shown as written. Cheap to clone, because every firing clones keys.
 #[derive(Clone)]
 pub struct Name {
     shown: Arc<str>,
-    /// Only where it differs: most names are in lower case, and counting two references costs twice.
+    /// Only if it differs: most names are in lower case, and two reference counts cost twice as much.
     folded: Option<Arc<str>>,
 }
 
@@ -126,7 +125,7 @@ impl CollectionKey {
     }
 }
 
-/// What a created job is for as long as it exists: new for each job, never used again, so that a job
-/// that was deleted and made anew under the same name is another job.
+/// The identity of a job: new for each job and never used again, so that a job that was deleted and created
+/// again under the same name is another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub i64);

@@ -1,6 +1,6 @@
-//! The ledger of a job: history, skips and schedule merged into one row for each occurrence.
+//! The ledger of a job: history, skips and schedule merged into one row per occurrence.
 //!
-//! A page costs what its rows cost, wherever it lies: what is before it is counted, not walked through.
+//! A page costs what its rows cost, wherever it is: the occurrences before it are counted, not visited.
 
 #[cfg(test)]
 mod tests;
@@ -13,16 +13,16 @@ use punctual_recurrence::Timetable;
 use crate::decide::pass_ahead;
 use crate::{Cause, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
-/// As many records are looked at for one page: each occurrence has one, or as many as it took attempts.
+/// The most records that are read for one page: an occurrence has one per attempt.
 pub const RECORDS_MAX: usize = 5_000;
 
-/// As many skips are looked at for one page.
+/// The most skips that are read for one page.
 pub const SKIPS_MAX: usize = 1_000;
 
 /// What became of an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is to come.
+pub enum OccurrenceOutcome {
+    /// It is still to come.
     Pending,
     /// An attempt is under way.
     Running,
@@ -42,7 +42,7 @@ pub struct Row {
     /// The instant that the rule yields.
     pub due_at: Timestamp,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: OccurrenceOutcome,
     /// When its first attempt began.
     pub started_at: Option<Timestamp>,
     /// How many attempts its main action took so far.
@@ -51,13 +51,13 @@ pub struct Row {
     pub ahead: bool,
 }
 
-/// What the rows are made of.
+/// What the rows are made from.
 pub struct Ledger<'a> {
-    /// Whose occurrences they are.
+    /// The job.
     pub job: &'a Job,
     /// Whether the job's collection is enabled.
     pub collection_enabled: bool,
-    /// An attempt of the job is under way.
+    /// Whether an attempt of the job is in flight.
     pub in_flight: bool,
     /// The time of the request.
     pub now: Timestamp,
@@ -69,15 +69,15 @@ pub struct Ledger<'a> {
     pub pruned_before: Option<Timestamp>,
 }
 
-/// Some occurrences of a ledger, in order.
+/// Consecutive rows of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// One for each occurrence. Those of whose records and skips nothing is left have none.
+    /// One for each occurrence, except those whose records and skips were deleted.
     pub rows: Vec<Row>,
-    /// All occurrences up to and including this instant are shown, and the rest of the window lies behind it;
+    /// All occurrences up to and including this instant are on this page, and the window continues after it;
     /// none if this is the last page.
     pub shown_until: Option<Timestamp>,
-    /// Occurrences before this instant may be missing, because what was recorded of them was deleted.
+    /// Occurrences before this instant may be missing, because their records were deleted.
     pub pruned_before: Option<Timestamp>,
     /// Why the job's schedule never matches, if it never does.
     pub never_matches: Option<String>,
@@ -107,17 +107,17 @@ impl Ledger<'_> {
         }
     }
 
-    /// The last instant up to which everything is known. Where the records were cut, the last occurrence may
-    /// not be whole; the next page has it.
+    /// The last instant up to which everything is known. If the records were cut, the last occurrence may be
+    /// incomplete; it is on the next page.
     fn known_until(&self, from: Timestamp, to: Timestamp) -> Timestamp {
         let record = self.records.last().filter(|_| self.records.len() >= RECORDS_MAX);
         let skip = self.skips.last().filter(|_| self.skips.len() >= SKIPS_MAX);
         let cuts = record.map(|record| record.nominal_at).into_iter().chain(skip.map(|skip| skip.first_at));
-        // Whatever is cut, the next page begins behind this one.
+        // Whatever is cut, the next page begins after this one.
         cuts.map(|cut| before(cut).max(from)).fold(to, Timestamp::min)
     }
 
-    /// Whether something of the job may have been recorded before an instant.
+    /// Whether something about the job may have been recorded before an instant.
     fn may_miss(&self, before: Timestamp) -> bool {
         self.job.generation > 1 || self.job.put_at < before
     }
@@ -128,16 +128,20 @@ impl Ledger<'_> {
             scheduled.filter(|record| record.cause == Cause::Schedule && window.contains(record.nominal_at));
         for record in scheduled.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed)
         {
-            let row = rows.entry(record.nominal_at).or_insert(Row::new(record.nominal_at, Outcome::Failed));
+            let row = rows
+                .entry(record.nominal_at)
+                .or_insert(Row::new(record.nominal_at, OccurrenceOutcome::Failed));
             let earlier = row.started_at.is_none_or(|started_at| record.started_at < started_at);
             if earlier {
                 row.started_at = Some(record.started_at);
             }
             row.attempt_count += 1;
             match record.status {
-                RecordStatus::Completed => row.outcome = Outcome::Succeeded,
-                // A skip can't have attempts: the attempt is what happened.
-                RecordStatus::Failed if row.outcome != Outcome::Succeeded => row.outcome = Outcome::Failed,
+                RecordStatus::Completed => row.outcome = OccurrenceOutcome::Succeeded,
+                // A skip has no attempts: if there is one, the attempt is what happened.
+                RecordStatus::Failed if row.outcome != OccurrenceOutcome::Succeeded => {
+                    row.outcome = OccurrenceOutcome::Failed;
+                }
                 RecordStatus::Failed | RecordStatus::Postponed => {}
             }
         }
@@ -145,17 +149,17 @@ impl Ledger<'_> {
 
     fn add_skips(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: Option<&Timetable>, window: Window) {
         for skip in self.skips {
-            // They are in order: what follows lies behind the page.
+            // They are in order: the rest is after the page.
             let full = rows.len() >= window.limit;
             if full && rows.last_key_value().is_some_and(|(last, _)| *last < skip.first_at) {
                 return;
             }
             let mut add = |due_at: Timestamp| {
-                rows.entry(due_at).or_insert(Row::new(due_at, Outcome::Skipped(skip.reason)));
+                rows.entry(due_at).or_insert(Row::new(due_at, OccurrenceOutcome::Skipped(skip.reason)));
             };
             let (first, last) = (skip.first_at.max(window.from), skip.last_at.min(window.until));
             match timetable {
-                // The rule that yielded them is still the job's.
+                // The rule that yielded them is still the rule of the job.
                 Some(timetable) if skip.generation == self.job.generation && yields(timetable, skip) => {
                     occurrences(timetable, first, last).take(window.limit).for_each(&mut add);
                 }
@@ -171,25 +175,25 @@ impl Ledger<'_> {
     fn add_entry(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {
         let entry = self.job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && entry.step == 0);
         let Some(entry) = entry.filter(|entry| window.contains(entry.nominal_at)) else { return };
-        // What is under way may be an occurrence that an edit has taken off the agenda.
+        // The attempt in flight may be of an occurrence that an edit has taken off the agenda.
         let running = self.in_flight && entry.due_at <= self.now;
         let outcome = match (running, entry.started()) {
-            (true, _) => Outcome::Running,
-            (false, true) => Outcome::Retrying,
-            (false, false) => Outcome::Pending,
+            (true, _) => OccurrenceOutcome::Running,
+            (false, true) => OccurrenceOutcome::Retrying,
+            (false, false) => OccurrenceOutcome::Pending,
         };
         rows.entry(entry.nominal_at).or_insert(Row::new(entry.nominal_at, outcome)).outcome = outcome;
     }
 
-    /// What comes behind the entry, as many as `count` leaves.
+    /// The occurrences after the entry, as many as `count` leaves.
     fn add_upcoming(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: &Timetable, window: Window) {
         if self.job.state != JobState::Enabled || !self.collection_enabled {
             return;
         }
         let progress = &self.job.progress;
-        // One that was started is among what is past, or was started while the clock was ahead.
+        // A started entry is in the past, or was started while the clock was ahead.
         let entry = progress.entry.filter(|entry| entry.cause == Cause::Schedule && !entry.started());
-        // Behind all of these, each of which may be absent.
+        // After all of these, each of which may be absent.
         let passed = [entry.map(|entry| entry.nominal_at), progress.past_at].into_iter().flatten().max();
         let begin = passed.map(after).into_iter().chain(progress.floor_at).max().unwrap_or(Timestamp::MIN);
         let left = timetable.count().map(|count| {
@@ -204,11 +208,11 @@ impl Ledger<'_> {
         let first = timetable.at_or_after(begin.max(window.from)).and_then(ahead);
         let upcoming = std::iter::successors(first, |&at| timetable.next_after(at).and_then(ahead));
         for due_at in upcoming.take_while(|&at| at <= window.until).take(left) {
-            rows.entry(due_at).or_insert(Row::new(due_at, Outcome::Pending));
+            rows.entry(due_at).or_insert(Row::new(due_at, OccurrenceOutcome::Pending));
         }
     }
 
-    /// How many occurrences are to come from one instant to before another.
+    /// Counts the occurrences that are to come from one instant to before another.
     fn pending_between(&self, timetable: &Timetable, from: Timestamp, to: Timestamp) -> u64 {
         let count = |from: Timestamp, until: Timestamp| timetable.count_between(before(from), until);
         let started =
@@ -220,17 +224,17 @@ impl Ledger<'_> {
 
 impl Row {
     /// An occurrence without an attempt.
-    fn new(due_at: Timestamp, outcome: Outcome) -> Self {
+    fn new(due_at: Timestamp, outcome: OccurrenceOutcome) -> Self {
         Self { due_at, outcome, started_at: None, attempt_count: 0, ahead: false }
     }
 }
 
-/// What is looked at.
+/// The range of a page.
 #[derive(Clone, Copy)]
 struct Window {
     from: Timestamp,
     until: Timestamp,
-    /// At most so many of each kind: one more than are shown says whether there are more.
+    /// At most this many of each kind: one more than shown tells whether there are more.
     limit: usize,
 }
 
@@ -246,7 +250,7 @@ fn occurrences(timetable: &Timetable, from: Timestamp, until: Timestamp) -> impl
     occurrences.take_while(move |&at| at <= until)
 }
 
-/// Whether a timetable yields exactly what was skipped; after a PATCH of the schedule it may not.
+/// Whether a timetable yields exactly the skipped occurrences; after a PATCH of the schedule it may not.
 fn yields(timetable: &Timetable, skip: &Skip) -> bool {
     let due = timetable.due_between(before(skip.first_at), skip.last_at);
     due.is_some_and(|due| (due.first, due.last, due.count) == (skip.first_at, skip.last_at, skip.count))

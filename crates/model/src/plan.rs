@@ -1,20 +1,20 @@
 //! The plans of collections and what each allows.
 //!
-//! The limits are values that whoever runs a server may set; the defaults are those of the original service.
-//! A limit binds what is written from then on: what is stored already stays and runs.
+//! The limits are settings; the defaults are those of the original service. A limit applies to later writes:
+//! what is stored already stays and runs.
 
 use jiff::SignedDuration;
 use punctual_recurrence::Frequency;
 
 use crate::{MaxRecurrence, Retries};
 
-/// The most jobs of one collection that any limit may allow: whoever switches a collection reads them all.
+/// The most jobs per collection that a limit may allow: enabling or disabling a collection reads them all.
 pub const JOBS_PER_COLLECTION_MAX: u32 = 10_000;
 
-/// The most collections of one plan in a subscription that any limit may allow.
+/// The most collections of one plan per subscription that a limit may allow.
 pub const COLLECTIONS_PER_SUBSCRIPTION_MAX: u32 = 200_000;
 
-/// How often is tried again, and the shortest pause before it, where no retry policy was given.
+/// The retries of an action without a retry policy.
 const RETRY_COUNT_DEFAULT: u32 = 4;
 const RETRY_INTERVAL_DEFAULT: SignedDuration = SignedDuration::from_secs(30);
 
@@ -50,7 +50,7 @@ pub struct PlanLimits {
     pub collection_count_max: u32,
     /// The shortest pause before a retry.
     pub retry_interval_min: SignedDuration,
-    /// Whether HTTP actions may authenticate themselves.
+    /// Whether HTTP actions may use authentication.
     pub authentication: bool,
 }
 
@@ -61,23 +61,23 @@ impl PlanLimits {
     }
 }
 
-/// What a server allows.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Those of the plan Free.
+    /// The limits of the plan Free.
     pub free: PlanLimits,
-    /// Those of the plan Standard.
+    /// The limits of the plan Standard.
     pub standard: PlanLimits,
-    /// Those of the plan P10Premium, and of Premium.
+    /// The limits of the plans P10Premium and Premium.
     pub p10_premium: PlanLimits,
-    /// Those of the plan P20Premium.
+    /// The limits of the plan P20Premium.
     pub p20_premium: PlanLimits,
     /// How many months ahead a job may start.
     pub start_ahead_months_max: u32,
 }
 
 impl Limits {
-    /// Those of a plan.
+    /// The limits of a plan.
     pub fn of(&self, sku: Sku) -> &PlanLimits {
         match sku {
             Sku::Free => &self.free,
@@ -87,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// The smallest plan above this one whose limits will do.
+    /// The smallest larger plan whose limits are sufficient.
     pub fn larger_plan(&self, than: Sku, will_do: impl Fn(&PlanLimits) -> bool) -> Option<Sku> {
         // Premium is P10Premium under another name.
         let above = Sku::ALL.into_iter().filter(|sku| *sku > than && *sku != Sku::Premium);

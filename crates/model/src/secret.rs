@@ -1,4 +1,4 @@
-//! What must never be shown.
+//! Texts that must never be shown.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself. Two places may call this: the vault that seals it, and the action that sends it.
+    /// The text itself. Call this only to use the secret: to seal it, to send it, to check what a caller wrote.
+    /// Never to show or log it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -25,8 +26,8 @@ impl fmt::Debug for Secret {
 }
 
 impl Drop for Secret {
-    /// Overwrites the text, so that it does not stay in freed memory. Without `unsafe` this is best
-    /// effort: the compiler may see that nobody reads it; `black_box` makes that unlikely.
+    /// Overwrites the text, so that it does not stay in freed memory. Without `unsafe` this is best effort: the
+    /// compiler may see that nobody reads the zeros; `black_box` makes that unlikely.
     fn drop(&mut self) {
         let length = self.0.len();
         let old = std::mem::take(&mut self.0);

@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-/// The authority of a URI where it is plain to see that parsing would not change it: a name in lower case whose
-/// last part is no number or an address of four plain numbers, and a port if it is not that of a scheme. This is
-/// for each write of a job and for each firing, where parsing costs.
+/// The authority of a URI, if parsing would certainly not change it: a host in lower case whose last part is no
+/// number, or an address of four plain numbers, and a port that is not the default of its scheme. Every write
+/// and every firing of a job needs it, and parsing is expensive.
 pub fn usual_authority(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
     let authority = rest.split(['/', '?', '#']).next()?;

@@ -1,13 +1,13 @@
-//! Compares the clock of the machine with the time since it was started, which nobody can set and which goes on
-//! while the machine is suspended: what the one went more than the other is a step.
+//! Detects steps of the machine's clock, by comparing it with the time since the machine was started, which
+//! nobody can set and which includes suspension. The difference of the two changes only by a step.
 //!
-//! - *Forward by more than a minute*: the time stands still for a while, so that nothing fires. If the step is
-//!   taken back meanwhile, nothing has happened; else it is accepted.
-//! - *Back*: accepted at once. What has come further than the clock is to be repaired
+//! - *Forward by more than a minute*: time stands still for a while, so that nothing fires. If the step is
+//!   undone meanwhile, nothing has happened; else it is accepted.
+//! - *Back*: accepted at once. Jobs that are ahead of the clock are to be repaired
 //!   ([`decide::repair`](crate::decide::repair)).
-//! - *Less than that* is how clocks are kept right.
+//! - *Smaller differences* are corrections of the clock and are ignored.
 //!
-//! A step forward that is accepted may still be wrong, so for a day nothing is deleted for being old by it.
+//! An accepted step forward may still be wrong, so for a day nothing is deleted for being too old by it.
 
 #[cfg(test)]
 mod tests;
@@ -19,23 +19,23 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A step forward by more than this is not believed at once.
+/// A step forward by more than this is not accepted at once.
 const FORWARD_MAX: SignedDuration = SignedDuration::from_secs(60);
 
-/// A step back by more than this is worth telling.
+/// A step back by more than this is reported.
 const BACK_MAX: SignedDuration = SignedDuration::from_secs(1);
 
-/// The clock may go this much faster or slower, altogether, before it is looked at closely.
+/// The clock may drift by this much in total before a reading takes the slow path.
 const DRIFT_MAX_MICROS: i64 = 500_000;
 
-/// How long nothing is let go of for being old by a step forward, in time since the machine was started.
+/// How long nothing is deleted for being too old after a step forward, in time since the machine was started.
 const DISTRUST: Duration = Duration::from_secs(24 * 3_600);
 
-/// How long nothing is let go of after a start: a machine may come up with a wrong time, which is mostly set right
+/// How long nothing is deleted after a start: a machine may start with a wrong time, which is usually corrected
 /// within seconds.
 const REST: Duration = Duration::from_secs(600);
 
-/// How many events are kept. A clock that steps more often within a day is broken, and the last ones show it.
+/// The most events that are kept. A clock with more steps in a day is broken, and the latest ones show it.
 const NEWS_MAX: usize = 32;
 
 /// Both clocks at one moment.
@@ -60,28 +60,28 @@ pub enum ClockEvent {
     Back,
 }
 
-/// An event of a clock.
+/// An event of a clock, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockNews {
-    /// Counts the events, from 1.
+    /// The number of the event, from 1.
     pub number: u64,
     /// What happened.
     pub event: ClockEvent,
-    /// By how much the clock is off from where it would have been; negative if it went back.
+    /// How far the clock is from where it would have been; negative if it went back.
     pub by: SignedDuration,
-    /// What it showed then.
+    /// What the clock showed then.
     pub at: Timestamp,
     /// The time since the machine was started.
     pub boot: Duration,
 }
 
-/// Watches a clock. Whoever reads the clock asks it what to take for the time.
+/// Watches a clock. Every reading of the clock goes through [`believe`](Self::believe).
 #[derive(Debug)]
 pub struct ClockWatch {
     hold: Duration,
     began: Duration,
-    /// What the clock is ahead of the time since the start, in microseconds, as long as nothing is held; else a
-    /// value that no reading has.
+    /// The machine's clock minus the time since the start, in microseconds, while no step is held; else a value
+    /// that no reading has.
     offset: AtomicI64,
     /// The latest time since the start that was seen, in microseconds.
     boot: AtomicU64,
@@ -91,26 +91,26 @@ pub struct ClockWatch {
 #[derive(Debug)]
 struct State {
     offset: SignedDuration,
-    /// When a reading was judged last. Threads may come here in another order than they have read the clocks.
+    /// When a reading was last judged. Threads may get here in another order than they read the clocks.
     judged: Duration,
     held: Option<Hold>,
     news: VecDeque<ClockNews>,
     last_number: u64,
 }
 
-/// A step forward that is not believed yet.
+/// A step forward that is not accepted yet.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
-    /// What is taken for the time.
+    /// The time that the clock is held at.
     stands_at: Timestamp,
-    /// Where the clock is off to.
+    /// The new difference of the two clocks.
     offset: SignedDuration,
     until: Duration,
 }
 
 impl ClockWatch {
-    /// Watches from a reading on, which is believed. A step forward is held for so long, in time since the start
-    /// of the machine.
+    /// Watches from a first reading on, which is accepted. A step forward is held for `hold`, in time since the
+    /// start of the machine.
     pub fn new(hold: Duration, first: ClockReading) -> Self {
         let offset = first.offset();
         let state = State { offset, judged: first.boot, held: None, news: VecDeque::new(), last_number: 0 };
@@ -123,7 +123,7 @@ impl ClockWatch {
         }
     }
 
-    /// The time to go by.
+    /// The time to use for a reading.
     pub fn believe(&self, reading: ClockReading) -> Timestamp {
         self.boot.fetch_max(boot_micros(reading.boot), Ordering::Relaxed);
         let offset = micros(reading.offset());
@@ -137,23 +137,23 @@ impl ClockWatch {
         believed
     }
 
-    /// By how much the clock went forward, while that is not believed yet.
+    /// By how much the clock was set forward, while that is not accepted yet.
     pub fn held(&self) -> Option<SignedDuration> {
         let state = self.state();
         state.held.map(|held| held.offset.saturating_sub(state.offset))
     }
 
-    /// What happened after an event, oldest first; from the beginning for 0.
+    /// The events after the event with this number, oldest first; all for 0.
     pub fn news(&self, after: u64) -> Vec<ClockNews> {
         self.state().news.iter().filter(|news| news.number > after).copied().collect()
     }
 
-    /// The time since the machine was started, when somebody looked last.
+    /// The time since the machine was started, at the last reading.
     pub fn boot(&self) -> Duration {
         Duration::from_micros(self.boot.load(Ordering::Relaxed))
     }
 
-    /// By what time something may be let go of because it is old; none if nothing may.
+    /// The time to use for deleting what is too old; none if nothing may be deleted.
     pub fn time_for_housekeeping(&self, now: Timestamp) -> Option<Timestamp> {
         let boot = self.boot();
         let state = self.state();
@@ -166,7 +166,7 @@ impl ClockWatch {
         now.checked_sub(ahead.max(SignedDuration::ZERO)).ok()
     }
 
-    /// The state is whole whenever nobody holds its lock, so a poisoned lock is as good as another.
+    /// The state is consistent whenever nobody holds its lock, so a poisoned lock can be used.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -222,7 +222,7 @@ impl State {
 }
 
 impl ClockReading {
-    /// What the clock is ahead of the time since the start.
+    /// The machine's clock minus the time since the start.
     fn offset(&self) -> SignedDuration {
         let boot = SignedDuration::try_from(self.boot).unwrap_or(SignedDuration::MAX);
         self.wall.duration_since(Timestamp::UNIX_EPOCH).saturating_sub(boot)

@@ -66,7 +66,7 @@ async fn fire(parts: &Parts, held: Held) -> Fired {
 
 async fn attempt(attempt: Attempting<'_>, started_at: Timestamp, parts: &Parts) -> Outcome {
     parts.observer.hear(&Event::Fired(attempt));
-    let outcome = if attempt.firing.target().is_some() {
+    let outcome = if attempt.firing.action().is_some() {
         let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing)).catch_unwind().await;
         fired.unwrap_or_else(|_| internal_error())
     } else {

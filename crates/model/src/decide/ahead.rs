@@ -1,20 +1,20 @@
-//! Occurrences that have their outcome although their time is yet to come, because they were started while the
-//! clock was ahead ([`Progress::ahead`]). Whoever looks for the next occurrence, or for those that are due, passes
-//! them: what has an attempt record is not fired again.
+//! Occurrences that were started while the clock was ahead, so that they have an outcome although their time is
+//! still to come ([`Progress::ahead`]). Every search for the next or for due occurrences leaves them out: an
+//! occurrence with an attempt record is not fired again.
 
 use jiff::Timestamp;
 use punctual_recurrence::{DueRange, TICK, Timetable};
 
 use crate::{Job, Progress, Stretch};
 
-/// How many stretches a job keeps: 16 KB of its row. Only a job that skipped something between nearly all of
-/// so many starts has more.
+/// The most ranges that a job keeps, which take 16 KB of its row. A job has more only if it skipped something
+/// between nearly every two of this many starts.
 pub(super) const STRETCHES_MAX: usize = 1_000;
 
-/// How many occurrences are looked at when a rule is replaced: some ten milliseconds.
+/// The most occurrences that are visited when a rule is replaced, which takes some ten milliseconds.
 const RETIMED_MAX: usize = 10_000;
 
-/// The occurrence at an instant, or the first one behind it that has no outcome yet.
+/// The first occurrence at or after the occurrence `at` that has no outcome yet.
 pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
     let mut next = at;
     for stretch in ahead {
@@ -25,8 +25,8 @@ pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> O
     Some(next)
 }
 
-/// The occurrences from `first` up to `now` that have no outcome yet, in runs that follow one another: one run,
-/// unless some were started ahead. `first` is one of them.
+/// The occurrences from `first` up to `now` that have no outcome yet, as ranges of consecutive ones: a single
+/// range, unless some were started ahead. `first` is one of them.
 pub(super) fn due(job: &Job, timetable: &Timetable, first: Timestamp, now: Timestamp) -> Vec<DueRange> {
     let mut runs = Vec::new();
     let mut from = Some(first);
@@ -59,19 +59,19 @@ pub(super) fn split_newest(mut runs: Vec<DueRange>) -> Option<(Vec<DueRange>, Ti
     Some((runs, last.last))
 }
 
-/// Forgets what lies behind the job by now.
+/// Forgets occurrences that the job has passed by now.
 pub(super) fn forget_passed(progress: &mut Progress) {
     let past_at = progress.past_at;
     progress.ahead.retain(|stretch| Some(stretch.last_at) > past_at);
 }
 
-/// Occurrences in order as stretches of a timetable; what it does not yield is left out.
+/// Occurrences, in order, as ranges of a timetable; leaves out instants that it does not yield.
 pub(super) fn stretches(timetable: &Timetable, starts: impl IntoIterator<Item = Timestamp>) -> Vec<Stretch> {
     let starts = starts.into_iter().filter(|&at| timetable.contains(at));
     join(timetable, starts.map(|at| Stretch { first_at: at, last_at: at }))
 }
 
-/// Joins stretches, which are in the order of their first occurrences, where nothing lies between them.
+/// Joins ranges, ordered by their first occurrence, that have no occurrence between them.
 pub(super) fn join(timetable: &Timetable, parts: impl IntoIterator<Item = Stretch>) -> Vec<Stretch> {
     let mut joined: Vec<Stretch> = Vec::new();
     for part in parts {
@@ -86,9 +86,9 @@ pub(super) fn join(timetable: &Timetable, parts: impl IntoIterator<Item = Stretc
     joined
 }
 
-/// What was started ahead by one rule, as stretches of the rule that replaces it: only instants that both yield,
-/// since the new rule may yield others between them. What is too much to look at stays as it is: then the new
-/// rule misses some rather than to fire something twice.
+/// The occurrences that an old rule started ahead, as ranges of the rule that replaces it: only instants that
+/// both yield, since the new rule may yield others between them. Ranges with too many occurrences to visit stay
+/// as they are: then the new rule misses some rather than fire one twice.
 pub(super) fn retimed(ahead: &[Stretch], old: &Timetable, new: &Timetable) -> Vec<Stretch> {
     let (mut starts, mut rest) = (Vec::new(), Vec::new());
     for stretch in ahead {
@@ -107,7 +107,7 @@ pub(super) fn retimed(ahead: &[Stretch], old: &Timetable, new: &Timetable) -> Ve
     bounded(kept)
 }
 
-/// Not more stretches than a job keeps: the last one takes in those that are too many.
+/// At most as many ranges as a job keeps: the last one is extended over those that are too many.
 pub(super) fn bounded(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
     let end = stretches.last().map(|last| last.last_at);
     if stretches.len() > STRETCHES_MAX {

@@ -9,24 +9,24 @@ use super::ahead;
 use super::next::{due_unstarted, end, next_occurrence, run_entry, timetable};
 use crate::{Counters, Entry, Job, JobId, JobKey, JobSpec, JobState, Progress, Skip};
 
-/// Where and when a job is placed.
+/// The circumstances of a change that are not part of the job.
 #[derive(Clone, Copy, Debug)]
-pub struct Placement {
+pub struct EditContext {
     /// The time of the change.
     pub now: Timestamp,
     /// Whether the job's collection is enabled.
     pub collection_enabled: bool,
 }
 
-/// A PUT: a new job, or a new generation of an existing one. Counters and `count` begin anew, pending
-/// attempts are dropped, runs that wait stay.
-pub fn place(spec: JobSpec, key: &JobKey, current: Option<&Job>, placement: Placement) -> Job {
+/// A PUT: a new job, or a new generation of an existing one. Counters and `count` start again at 0, pending
+/// attempts are dropped, waiting runs stay.
+pub fn put(spec: JobSpec, key: &JobKey, current: Option<&Job>, context: EditContext) -> Job {
     let mut job = Job {
         id: current.map_or(JobId(0), |job| job.id),
         key: current.map_or_else(|| key.clone(), |job| job.key.clone()),
         state: JobState::Disabled,
         generation: current.map_or(1, |job| job.generation + 1),
-        put_at: placement.now,
+        put_at: context.now,
         counters: Counters::default(),
         last_started_at: current.and_then(|job| job.last_started_at),
         progress: Progress {
@@ -39,16 +39,16 @@ pub fn place(spec: JobSpec, key: &JobKey, current: Option<&Job>, placement: Plac
     };
     if job.spec.enabled {
         job.state = JobState::Enabled;
-        schedule(&mut job, placement);
+        schedule(&mut job, context);
     } else {
-        next_run(&mut job, placement);
+        next_run(&mut job, context);
     }
     job
 }
 
-/// A PATCH, whose merged definition is `spec`. Keeps anchor, counters and history; one that changes
-/// neither start nor recurrence nor state leaves the agenda alone.
-pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
+/// A PATCH, whose merged definition is `spec`. Keeps anchor, counters and history. If neither start nor
+/// recurrence nor state changes, the agenda stays as it is.
+pub fn patch(spec: JobSpec, current: &Job, context: EditContext) -> Job {
     let old = &current.spec;
     let mut job = Job { spec: Arc::new(spec), ..current.clone() };
     let timing_changed = job.spec.start_at != old.start_at || job.spec.recurrence != old.recurrence;
@@ -59,96 +59,95 @@ pub fn edit(spec: JobSpec, current: &Job, placement: Placement) -> Job {
         (false, false) => job,
         (true, true) if !timing_changed => job,
         (true, true) => {
-            pass_over(&mut job, current, placement.now);
-            job.progress.floor_at = Some(placement.now);
-            // What is in the middle of its attempts, or was asked for, goes on.
+            skip_due(&mut job, current, context.now);
+            job.progress.floor_at = Some(context.now);
+            // Retries and runs continue.
             let keeps_entry = job.progress.entry.is_some_and(|entry| entry.started() || is_run(&entry));
             if !keeps_entry {
-                schedule(&mut job, placement);
+                schedule(&mut job, context);
             }
             job
         }
         (true, false) => {
             job.state = JobState::Disabled;
-            pass_over(&mut job, current, placement.now);
-            drop_pending(&mut job, placement);
+            skip_due(&mut job, current, context.now);
+            drop_pending(&mut job, context);
             job
         }
         (false, true) => {
             job.state = JobState::Enabled;
-            resume(&job, placement)
+            resume(&job, context)
         }
     }
 }
 
-/// The collection was switched off: nothing fires, pending attempts are dropped, the job's own state
-/// stays.
-pub fn hold(current: &Job, now: Timestamp) -> Job {
+/// The collection was disabled: nothing fires, pending attempts are dropped, the state of the job stays.
+pub fn pause(current: &Job, now: Timestamp) -> Job {
     let mut job = current.clone();
-    pass_over(&mut job, current, now);
-    drop_pending(&mut job, Placement { now, collection_enabled: false });
+    skip_due(&mut job, current, now);
+    drop_pending(&mut job, EditContext { now, collection_enabled: false });
     job
 }
 
-/// The job or its collection was switched on: the next occurrence is one of the future; nothing is
-/// kept in arrears, except that a job that runs once and has not runs at once.
-pub fn resume(current: &Job, placement: Placement) -> Job {
+/// The job or its collection was enabled: the next occurrence is one of the future. Nothing is made up for,
+/// except that a job that runs once and has not run yet runs at once.
+pub fn resume(current: &Job, context: EditContext) -> Job {
     let mut job = current.clone();
-    job.progress.floor_at = Some(placement.now);
+    job.progress.floor_at = Some(context.now);
     if job.progress.entry.is_some_and(|entry| entry.started()) {
-        // A run of the disabled job that is being tried again: what comes next is found when it has ended.
+        // A run of the disabled job is being retried; what comes next is decided when it has ended.
         return job;
     }
     if job.state == JobState::Enabled {
-        schedule(&mut job, placement);
+        schedule(&mut job, context);
     } else {
-        next_run(&mut job, placement);
+        next_run(&mut job, context);
     }
     job
 }
 
-/// A collection was switched on or off: what becomes of its jobs, each [`resume`]d or on [`hold`], and the
-/// occurrences that they pass over.
+/// A collection was enabled or disabled: its jobs, each [`resume`]d or [`pause`]d, and the occurrences that
+/// this skips.
 pub fn switch(jobs: &[Job], enabled: bool, now: Timestamp) -> (Vec<Job>, Vec<Skip>) {
     let switch_one = |job: &Job| {
-        if enabled { resume(job, Placement { now, collection_enabled: true }) } else { hold(job, now) }
+        if enabled { resume(job, EditContext { now, collection_enabled: true }) } else { pause(job, now) }
     };
     let switched: Vec<Job> = jobs.iter().map(switch_one).collect();
-    let skips = jobs.iter().zip(&switched).flat_map(|(from, to)| passed_over(from, to, now)).collect();
+    let skips = jobs.iter().zip(&switched).flat_map(|(from, to)| skips_of_edit(from, to, now)).collect();
     (switched, skips)
 }
 
-/// What the change of a job from one to another at `now` passes over: occurrences that were due and not
-/// begun. To be written with the change, so that each of them has an outcome (18.6).
+/// The due occurrences that were not started and that a change of a job at `now` skips. To be written with the
+/// change, so that each of them has an outcome (18.6).
 ///
-/// Nobody who edits can know whether the attempt in flight, if there is one, will ever be recorded: its
-/// occurrence is among these, and where it has a record as well, that is what happened. So are those that
-/// are due behind it, also where it is the last that `count` allows: they are due if it is never recorded.
-pub fn passed_over(from: &Job, to: &Job, now: Timestamp) -> Vec<Skip> {
+/// An edit can't know whether the attempt in flight, if there is one, will ever be recorded. So its occurrence
+/// is among these; where it has a record as well, the record counts. Those that are due after it are among
+/// these, too, even where it is the last one that `count` allows: they are due if it is never recorded.
+pub fn skips_of_edit(from: &Job, to: &Job, now: Timestamp) -> Vec<Skip> {
     if (from.generation, from.progress.past_at) == (to.generation, to.progress.past_at) {
         return Vec::new();
     }
     due_unstarted(from, now)
 }
 
-/// What is passed over is behind the job for good.
-fn pass_over(job: &mut Job, current: &Job, now: Timestamp) {
+/// The job does not return to occurrences that the edit skips.
+fn skip_due(job: &mut Job, current: &Job, now: Timestamp) {
     let last = due_unstarted(current, now).last().map(|skip| skip.last_at);
     job.progress.past_at = job.progress.past_at.max(last);
 }
 
-/// The most runs that may wait for one job; whoever asks for more is told to come back.
+/// The most runs that may wait for one job; further ones are refused for now.
 pub const RUNS_WAITING_MAX: usize = 100;
 
-/// A run is asked for. It goes at once, or waits behind what is due or in flight. `None` if too many
-/// wait already.
+/// Somebody asks for a run. It is due at once, or waits for what is due or in flight. `None` if too many runs
+/// are waiting.
 pub fn run(current: &Job, now: Timestamp) -> Option<Job> {
     if current.progress.runs.len() >= RUNS_WAITING_MAX {
         return None;
     }
     let mut job = current.clone();
-    // Each run has an instant of its own, also of those that are asked for at once, and where a clock was set
-    // back or is behind that of another node. It goes at once all the same.
+    // Each run has an instant of its own, even if several are asked for in the same instant, if the clock was
+    // set back, or if it is behind that of another node. The run is due at once all the same.
     let latest = waiting_runs(&job).into_iter().chain(job.progress.last_run_at).max();
     let asked_at = latest.map_or(now, |latest| now.max(latest + TICK));
     job.progress.last_run_at = Some(asked_at);
@@ -161,47 +160,47 @@ pub fn run(current: &Job, now: Timestamp) -> Option<Job> {
     Some(job)
 }
 
-/// Whether it waited behind another occurrence: it is due, whatever the clock of this node says.
+/// Whether it waited for another occurrence. Then it is due, whatever the clock of this node shows.
 fn released(entry: &Entry) -> bool {
     entry.due_at > entry.nominal_at
 }
 
 /// Puts the next occurrence on the agenda, or ends the job.
-fn schedule(job: &mut Job, placement: Placement) {
+fn schedule(job: &mut Job, context: EditContext) {
     job.progress.runs = waiting_runs(job);
     job.progress.entry = None;
-    if !placement.collection_enabled {
+    if !context.collection_enabled {
         return;
     }
     let next = next_occurrence(job, &timetable(job));
     if next.is_none() {
-        end(job, placement.now);
+        end(job, context.now);
     }
-    next_run(job, placement);
+    next_run(job, context);
     if job.progress.entry.is_none() {
         job.progress.entry = next.map(Entry::scheduled);
     }
 }
 
-/// The oldest run that waits becomes the entry.
-fn next_run(job: &mut Job, placement: Placement) {
-    if placement.collection_enabled && !job.progress.runs.is_empty() {
-        job.progress.entry = Some(run_entry(job.progress.runs.remove(0), placement.now));
+/// The oldest waiting run becomes the entry.
+fn next_run(job: &mut Job, context: EditContext) {
+    if context.collection_enabled && !job.progress.runs.is_empty() {
+        job.progress.entry = Some(run_entry(job.progress.runs.remove(0), context.now));
     }
 }
 
-/// Disabling: retries and error actions to come are dropped, and their occurrence has failed.
-fn drop_pending(job: &mut Job, placement: Placement) {
+/// Disabling drops pending retries and error actions; their occurrence counts as failed.
+fn drop_pending(job: &mut Job, context: EditContext) {
     job.progress.runs = waiting_runs(job);
     job.progress.drop_count += 1;
     if let Some(entry) = job.progress.entry.take().filter(|entry| entry.started() && entry.step == 0) {
         job.counters.faulted += 1;
         job.progress.last_failed |= !is_run(&entry);
     }
-    next_run(job, placement);
+    next_run(job, context);
 }
 
-/// Runs that were asked for and not begun.
+/// Runs that were asked for and not started.
 fn waiting_runs(job: &Job) -> Vec<Timestamp> {
     let entry = job.progress.entry.filter(|entry| is_run(entry) && !entry.started());
     entry.map(|entry| entry.nominal_at).into_iter().chain(job.progress.runs.iter().copied()).collect()

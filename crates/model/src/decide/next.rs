@@ -6,23 +6,23 @@ use punctual_recurrence::{DueRange, TICK, Timetable};
 use super::ahead;
 use crate::{Cause, Entry, Job, JobState, Record, RecordStatus, Skip, SkipReason};
 
-/// The timetable of a stored job. Stored rules were checked when they were written.
+/// The timetable of a stored job. Its rule was checked when it was written.
 pub(super) fn timetable(job: &Job) -> Timetable {
     job.spec.timetable(job.put_at).unwrap_or_else(|problems| {
-        // A rule that was valid when it was written and is not any more (a zone that was renamed away):
-        // the job can't run, which its history says; it must not take the server with it.
+        // The rule was valid when it was written and is not valid any more, for example because its zone was
+        // renamed. The job can't run, which its history says; the server must go on.
         debug_assert!(problems.is_empty(), "a stored rule was checked: {problems:?}");
         Timetable::never()
     })
 }
 
-/// The first occurrence of the job's rule after an instant, whatever becomes of it.
+/// The first occurrence of the job's rule after an instant, whether or not it is started.
 pub fn occurrence_after(job: &Job, after: Timestamp) -> Option<Timestamp> {
     timetable(job).next_after(after)
 }
 
-/// The first scheduled occurrence that was neither started nor skipped and still counts; none if the
-/// schedule or its count is used up.
+/// The first scheduled occurrence that was neither started nor skipped and still counts; none if the schedule
+/// or its count is used up.
 pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timestamp> {
     if timetable.count().is_some_and(|count| job.progress.started_count >= count) {
         return None;
@@ -32,14 +32,14 @@ pub(super) fn next_occurrence(job: &Job, timetable: &Timetable) -> Option<Timest
     let next = match (from, &job.spec.recurrence) {
         (None, _) => timetable.first(),
         (Some(from), Some(_)) => timetable.at_or_after(from),
-        // A job that runs once and has not: if its time is past, it is due at once.
+        // A job that runs once and has not run yet: if its time is past, it is due at once.
         (Some(from), None) => timetable.first().map(|at| at.max(from)),
     };
     ahead::pass(&job.progress.ahead, timetable, next?)
 }
 
-/// When the job runs next by its schedule, for people: never a retry, nothing while it is off, and not what
-/// it is doing now.
+/// When the job runs next by its schedule, as shown to people: never a retry, never the attempt in flight, and
+/// none while the job or its collection is disabled.
 pub fn next_execution_at(job: &Job, collection_enabled: bool, in_flight: bool) -> Option<Timestamp> {
     if job.state != JobState::Enabled || !collection_enabled {
         return None;
@@ -56,7 +56,7 @@ pub fn next_execution_at(job: &Job, collection_enabled: bool, in_flight: bool) -
     }
 }
 
-/// The scheduled occurrence behind one whose first attempt is under way.
+/// The scheduled occurrence after one whose first attempt is in flight.
 fn occurrence_behind(job: &Job, entry: Entry) -> Option<Timestamp> {
     job.spec.recurrence.as_ref()?;
     let mut begun = job.clone();
@@ -65,8 +65,9 @@ fn occurrence_behind(job: &Job, entry: Entry) -> Option<Timestamp> {
     next_occurrence(&begun, &timetable(&begun))
 }
 
-/// Before an entry is fired: if later occurrences of its job are due as well, the newest is taken and
-/// the others are skipped as missed. Returns what to fire instead and what to record, or nothing.
+/// Called before an entry is fired: if later occurrences of its job are due as well, the newest is taken and
+/// the others are skipped as missed. Returns the job with the entry to fire and the skips to record, or
+/// nothing.
 pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     let entry = job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && !entry.started())?;
     let due = ahead::due(job, &timetable(job), entry.nominal_at, now);
@@ -79,8 +80,8 @@ pub fn catch_up(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     Some((job, skips))
 }
 
-/// The occurrences of an enabled job that are due and have not started: what an edit passes over that takes
-/// them off the agenda. None while the collection is off, since there is no entry then.
+/// The due occurrences of an enabled job that were not started. None while the collection is disabled, since
+/// there is no entry then.
 pub(super) fn due_unstarted(job: &Job, now: Timestamp) -> Vec<Skip> {
     let Some(entry) = job.progress.entry.filter(|_| job.state == JobState::Enabled) else {
         return Vec::new();
@@ -95,15 +96,15 @@ pub(super) fn due_unstarted(job: &Job, now: Timestamp) -> Vec<Skip> {
     due.iter().map(|run| skip(job, run, reason, now)).collect()
 }
 
-/// What the job does when nothing of it is in flight any more.
+/// What is to be written besides the job when nothing of it is in flight any more.
 #[derive(Default)]
 pub(super) struct Next {
     pub(super) skips: Vec<Skip>,
     pub(super) records: Vec<Record>,
 }
 
-/// Sets the entry after an occurrence has ended: the newest of those that came due meanwhile, a run
-/// that waits, the next in the future, or the end of the job.
+/// Sets the entry after an occurrence has ended: the newest occurrence that came due meanwhile, a waiting run,
+/// the next one in the future, or none, which ends the job.
 pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
     let mut next = Next::default();
     job.progress.entry = None;
@@ -117,7 +118,7 @@ pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
         }
         let due = scheduled.map(|first| ahead::due(job, &timetable, first, now)).unwrap_or_default();
         if let Some((others, newest)) = ahead::split_newest(due) {
-            // A run that was asked for earlier goes first; what is due is then found again.
+            // A run that was asked for earlier goes first; due occurrences are found again after it.
             if job.progress.runs.first().is_none_or(|&asked_at| asked_at > newest) {
                 release(job, &others, newest, now, &mut next);
                 return next;
@@ -132,12 +133,12 @@ pub(super) fn advance(job: &mut Job, now: Timestamp) -> Next {
     next
 }
 
-/// A run that goes now. The instant that tells it from others may be ahead of the clock.
+/// The entry of a run that is due now. The instant that identifies it may be ahead of the clock.
 pub(super) fn run_entry(asked_at: Timestamp, now: Timestamp) -> Entry {
     Entry { due_at: asked_at.min(now), ..Entry::run(asked_at) }
 }
 
-/// Releases the newest occurrence that came due while another was in flight: it gets a record that it
+/// Makes the newest occurrence that came due while another was in flight the entry. It gets a record that it
 /// waited, and the others are skipped.
 fn release(job: &mut Job, others: &[DueRange], newest: Timestamp, now: Timestamp, next: &mut Next) {
     next.skips.extend(others.iter().map(|run| skip(job, run, SkipReason::Overlap, now)));
@@ -160,7 +161,7 @@ fn release(job: &mut Job, others: &[DueRange], newest: Timestamp, now: Timestamp
     job.progress.entry = Some(Entry { due_at: now, ..Entry::scheduled(newest) });
 }
 
-/// No occurrence is left.
+/// Ends the job: no occurrence is left.
 pub(super) fn end(job: &mut Job, now: Timestamp) {
     job.state = if job.progress.last_failed { JobState::Faulted } else { JobState::Completed };
     job.progress.ended_at = Some(now);

@@ -1,24 +1,24 @@
 //! What a plan or a quota forbids.
 //!
-//! How many jobs a collection has, and how many collections a subscription, is the store's to judge, in the
-//! transaction that adds one.
+//! How many jobs a collection may have, and how many collections a subscription, is checked by the store, in
+//! the transaction that adds one.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Rule, Start};
 
 use crate::{Collection, Job, JobSpec, Limits, MaxRecurrence, Name, PlanLimits, Sku};
 
-/// How many occurrences are looked at to find the closest two. At the hour or more that a limit asks
-/// for, this spans at least twelve weeks, which holds every pattern of days and weeks.
+/// The number of occurrences that are examined to find the closest two. Limits are an hour or more, so this
+/// spans at least twelve weeks, which include every pattern of days and weeks.
 const SAMPLE_COUNT: usize = 2_000;
 
-/// Schedules choose whole minutes, so no limit up to this one needs a look at the occurrences.
+/// Schedules choose whole minutes, so a limit of up to a minute needs no look at the occurrences.
 const SCHEDULE_SECONDS_MIN: i64 = 60;
 
-/// What a collection forbids about a job.
+/// A reason why a collection forbids a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forbidden {
-    /// An HTTP action authenticates itself, which the plan does not allow.
+    /// An HTTP action uses authentication, which the plan does not allow.
     Authentication,
     /// The job recurs faster than the collection allows.
     Recurrence {
@@ -34,7 +34,8 @@ pub enum Forbidden {
 pub struct Pace {
     /// The interval of its rule.
     pub interval: MaxRecurrence,
-    /// Two occurrences of its schedule that are closer than the limit, where the interval itself is not.
+    /// The distance of two occurrences of the schedule that are closer than the limit, where the interval
+    /// itself is within it.
     pub distance: Option<SignedDuration>,
 }
 
@@ -46,7 +47,7 @@ impl Pace {
     }
 }
 
-/// What stands in the way of a change of plan.
+/// A reason why a collection can't change its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// There are more jobs than the plan allows.
@@ -58,11 +59,11 @@ pub enum Obstacle {
     },
     /// The job of this name recurs faster than the plan allows.
     Recurrence(Name),
-    /// The job of this name has an HTTP action that authenticates itself, which the plan does not allow.
+    /// The job of this name has an HTTP action with authentication, which the plan does not allow.
     Authentication(Name),
 }
 
-/// Everything that a collection forbids about a job put at `now`.
+/// All reasons why a collection forbids a job that is put at `now`.
 pub fn forbidden(spec: &JobSpec, collection: &Collection, limits: &Limits, now: Timestamp) -> Vec<Forbidden> {
     let mut found = Vec::new();
     if !limits.of(collection.sku).authentication && authenticates(spec) {
@@ -73,8 +74,8 @@ pub fn forbidden(spec: &JobSpec, collection: &Collection, limits: &Limits, now: 
     found
 }
 
-/// Everything that stands in the way of a change of plan from anything to Free, given all jobs of the
-/// collection; of each kind the first job. Other changes are always allowed: they bind new jobs only.
+/// All reasons against a change to the plan Free, given all jobs of the collection; of each kind the first job.
+/// Changes to other plans are always allowed: they bind new jobs only.
 pub fn obstacles(from: &Collection, to: &Collection, limits: &Limits, jobs: &[Job]) -> Vec<Obstacle> {
     if to.sku != Sku::Free || from.sku == Sku::Free {
         return Vec::new();
@@ -95,7 +96,7 @@ fn authenticates(spec: &JobSpec) -> bool {
     spec.action.steps().any(|step| step.kind.authentication().is_some())
 }
 
-/// How fast a job recurs, if that is too fast.
+/// How fast a job recurs; none if the limit allows it.
 fn too_fast(spec: &JobSpec, limit: MaxRecurrence, now: Timestamp) -> Option<Pace> {
     let rule = spec.recurrence.as_ref()?;
     let interval = u32::try_from(rule.interval.unwrap_or(1)).ok()?;
@@ -109,8 +110,8 @@ fn too_fast(spec: &JobSpec, limit: MaxRecurrence, now: Timestamp) -> Option<Pace
 
 /// The distance of the first two occurrences of a schedule that are closer than the limit.
 ///
-/// The zone is left out, so that a day of 23 hours does not make a daily job too fast, and so are the
-/// ends of the rule; years and months count as the limit counts them.
+/// The zone is ignored, so that a day of 23 hours does not make a daily job too fast, and so are the end of the
+/// rule and its count. Years and months count as long as they do in the limit.
 fn smallest_distance(
     rule: &Rule,
     start_at: Option<Timestamp>,
@@ -120,8 +121,8 @@ fn smallest_distance(
     if rule.schedule.is_none() || limit.seconds() <= SCHEDULE_SECONDS_MIN {
         return None;
     }
-    // Far in the past the first occurrences are known as well, and an anchor is always given, so
-    // that the run at once of a job without one is not taken for an occurrence of the schedule.
+    // The occurrences are searched from the anchor, which may be far in the past. An anchor is always given, so
+    // that the first occurrence at the PUT of a job without a start time does not count as one of the schedule.
     let anchor_at = start_at.unwrap_or(now);
     let plain = Rule { count: None, end_at: None, time_zone: None, ..rule.clone() };
     let timetable = plain.check().ok()?.timetable(Start { start_at: Some(anchor_at), put_at: anchor_at });

@@ -1,16 +1,16 @@
-//! What is made of a job that has come further than the clock, because the clock was ahead and was set back.
+//! Repairs a job that is ahead of the clock, because the clock was ahead and was set back.
 //!
-//! Such a job would be silent until the wrong time comes. [`repair`] puts it back to now:
+//! Such a job would not run until the clock reaches the wrong time again. [`repair`] sets it back to now:
 //!
 //! - it resumes at the next occurrence of its rule;
-//! - what was started ahead of its time keeps its record and its count, and is not started again
+//! - what was started ahead of time keeps its record, counts, and is not started again
 //!   ([`Progress::ahead`](crate::Progress::ahead));
-//! - what was skipped ahead of its time is yet to come, so the skip is withdrawn;
-//! - a retry is due its interval after now, a run that was asked for and an error action at once;
-//! - a job that ended in the time that is yet to come goes on if its rule has something left for it.
+//! - what was skipped ahead of time is still to come, so the skip is deleted;
+//! - a retry is due its interval after now; a run that was asked for and an error action are due at once;
+//! - a job that ended at a time that is still to come continues if its rule has an occurrence left.
 //!
-//! Only what somebody did can be in the future by mistake: a start, a skip, a PUT, an end. What is planned for
-//! the future, such as the next occurrence, is right there. Repairing a job twice changes nothing.
+//! Only what happened can be in the future by mistake: a start, a skip, a PUT, an end. What is planned, such as
+//! the next occurrence, belongs there. Repairing a job twice changes nothing.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::Timetable;
@@ -19,18 +19,18 @@ use super::ahead;
 use super::next::{end, next_occurrence, timetable};
 use crate::{Cause, Entry, Job, JobState, PlanLimits, Skip, Sku};
 
-/// Progress that is less ahead of the clock than this is left alone: clocks of several nodes differ, and are
-/// corrected by small steps. It costs a job at most the one occurrence that lies within it.
+/// Progress that is ahead of the clock by less than this is left alone: clocks of several nodes differ, and are
+/// corrected in small steps. It costs a job at most the one occurrence within it.
 pub const AHEAD_ALLOWANCE: SignedDuration = SignedDuration::from_secs(60);
 
-/// How many occurrences that were started ahead are looked at: a week of every minute. A job with more keeps the
-/// others, and what it skipped between them, as they are.
+/// The most occurrences started ahead that are examined: a week of every minute. A job with more keeps the
+/// others, and the skips between them, as they are.
 pub const STARTED_MAX: usize = 10_000;
 
-/// How many stretches are made of them. Room is left for those that the job has already.
+/// The most ranges that are made of them, which leaves room for those that the job has already.
 const STRETCHES_KEPT: usize = ahead::STRETCHES_MAX / 2;
 
-/// A job, and what there is of it that is later than an instant, all from one snapshot.
+/// A job and what is later than an instant, all from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The job.
@@ -39,27 +39,27 @@ pub struct Ahead {
     pub collection_enabled: bool,
     /// The plan of its collection.
     pub sku: Sku,
-    /// Scheduled occurrences of its generation that are later and have a record of an attempt, in order. Not
-    /// more than [`STARTED_MAX`]: if there are so many, there may be more.
+    /// Scheduled occurrences of its generation that are later and have an attempt record, in order. At most
+    /// [`STARTED_MAX`]; if there are that many, there may be more.
     pub started: Vec<Timestamp>,
     /// Skips that began at or before the instant and end later, of any generation.
     pub skips: Vec<Skip>,
-    /// Where a retry is pending, when the attempt before it ended; none if there is no record of that.
+    /// If a retry is pending, when the attempt before it ended; none if that has no record.
     pub tried_at: Option<Timestamp>,
 }
 
-/// What is to be written, if the job still has the revision that this was decided on.
+/// What a repair writes, if the job still has the revision that this was decided on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// The job with its new state and progress.
     pub job: Job,
     /// Skips to delete.
     pub withdrawn: Withdrawal,
-    /// What is left of those skips, to be written anew.
+    /// What is left of the deleted skips, to be written again.
     pub skips: Vec<Skip>,
 }
 
-/// All skips of a job that end later than one instant and begin before another.
+/// Selects all skips of a job that end later than one instant and begin before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Withdrawal {
     /// They end later than this.
@@ -68,7 +68,7 @@ pub struct Withdrawal {
     pub before: Timestamp,
 }
 
-/// What of a job says how far it has come.
+/// The members of a job that say how far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks {
     /// See [`Progress::past_at`](crate::Progress::past_at).
@@ -84,7 +84,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Those of a job.
+    /// The marks of a job.
     pub fn of(job: &Job) -> Self {
         let progress = &job.progress;
         Self {
@@ -96,7 +96,7 @@ impl Marks {
         }
     }
 
-    /// Whether the job may have come further than the clock. A retry that is to come looks like it.
+    /// Whether the job may be ahead of the clock. A retry that is still to come looks like it.
     pub fn may_be_ahead(&self, now: Timestamp) -> bool {
         let entry = self.entry.filter(|entry| entry.started() || at_once(entry));
         self.are_ahead(now) || entry.is_some_and(|entry| is_ahead(entry.due_at, now))
@@ -108,7 +108,7 @@ impl Marks {
     }
 }
 
-/// Whether something that happened can't have happened by this clock.
+/// Whether something that happened is later than this clock allows.
 fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
     at.duration_since(now) > AHEAD_ALLOWANCE
 }
@@ -119,7 +119,7 @@ fn at_once(entry: &Entry) -> bool {
     !entry.started() && (entry.cause == Cause::Run || entry.due_at > entry.nominal_at)
 }
 
-/// Puts a job back to now that has come further than the clock; none if it has not. `plan` is that of its
+/// Sets a job that is ahead of the clock back to now; none if it is not ahead. `plan` is that of its
 /// collection.
 pub fn repair(found: &Ahead, now: Timestamp, plan: &PlanLimits) -> Option<Repair> {
     let current = &found.job;
@@ -142,7 +142,7 @@ pub fn repair(found: &Ahead, now: Timestamp, plan: &PlanLimits) -> Option<Repair
     Some(Repair { job, withdrawn, skips })
 }
 
-/// The entry with a due time that follows from something that happened set right.
+/// The entry, with a due time that depends on something that happened corrected.
 fn corrected(found: &Ahead, now: Timestamp, plan: &PlanLimits) -> Option<Entry> {
     let entry = found.job.progress.entry?;
     let retry = entry.started() && entry.attempt > 0;
@@ -157,7 +157,7 @@ fn corrected(found: &Ahead, now: Timestamp, plan: &PlanLimits) -> Option<Entry> 
     Some(if is_ahead(entry.due_at, due_at) { Entry { due_at, ..entry } } else { entry })
 }
 
-/// Notes what was started ahead of its time. Returns before when what was skipped is yet to come.
+/// Keeps what was started ahead of time. Returns the instant before which skips are to be deleted.
 fn keep_started(job: &mut Job, found: &Ahead, old: &Timetable, new: &Timetable) -> Timestamp {
     let past_at = found.job.progress.past_at;
     let known = if job.put_at == found.job.put_at {
@@ -182,7 +182,7 @@ fn keep_started(job: &mut Job, found: &Ahead, old: &Timetable, new: &Timetable) 
     before
 }
 
-/// Puts the next occurrence in the place of one that is not to be the next any more.
+/// Replaces an entry that is not next any more by the next occurrence.
 fn resume(job: &mut Job, timetable: &Timetable, collection_enabled: bool, now: Timestamp) {
     let ended_ahead = job.progress.ended_at.is_some_and(|ended_at| is_ahead(ended_at, now));
     let scheduled =
@@ -192,7 +192,7 @@ fn resume(job: &mut Job, timetable: &Timetable, collection_enabled: bool, now: T
     }
     let next = next_occurrence(job, timetable);
     if next.is_none() {
-        // What was completed or faulted stays it.
+        // A completed or faulted job stays as it is.
         job.progress.entry = job.progress.entry.filter(|_| !scheduled);
         if !ended_ahead {
             end(job, now);
@@ -209,8 +209,8 @@ fn resume(job: &mut Job, timetable: &Timetable, collection_enabled: bool, now: T
     }
 }
 
-/// What is left of a skip: the occurrences that are past. Where the rule that yielded them is not known any
-/// more, the first stands for them.
+/// What is left of a skip: the occurrences that are past. If the rule that yielded them is unknown by now, only
+/// the first is left.
 fn cut(skip: &Skip, job: &Job, timetable: &Timetable, now: Timestamp) -> Skip {
     let known = skip.generation == job.generation && timetable.contains(skip.first_at);
     let more = if known { timetable.due_between(skip.first_at, now) } else { None };

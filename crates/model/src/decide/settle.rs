@@ -16,23 +16,23 @@ pub struct Attempt {
     pub ended_at: Timestamp,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was passed over to get to its occurrence; see [`catch_up`](super::catch_up).
+    /// What was skipped to get to its occurrence; see [`catch_up`](super::catch_up).
     pub skips: Vec<Skip>,
 }
 
-/// What is to be written.
+/// What a settlement writes.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// The job with its new state, counters and progress, on the revision it was decided on.
     pub job: Job,
-    /// The attempt, and whatever else there is to tell.
+    /// The record of the attempt, and of an occurrence that waited for it.
     pub records: Vec<Record>,
     /// What was skipped.
     pub skips: Vec<Skip>,
 }
 
-/// Decides on the job as it is now, which may have been edited since the attempt began: that changes
-/// what comes next and never loses the record. `plan` is that of its collection.
+/// Decides on the job as it is now. It may have been edited since the attempt began: that changes what comes
+/// next, and never loses the record. `plan` is that of its collection.
 pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> Verdict {
     let claimed = &attempt.claimed;
     let entry = claimed.progress.entry.expect("what was claimed had an entry");
@@ -62,7 +62,7 @@ pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> Verdict {
     Verdict { job, records: [vec![record(attempt, entry, ordinal)], next.records].concat(), skips }
 }
 
-/// What was passed over to get to the occurrence, unless an edit has passed it over as well.
+/// The skips that were needed to get to the occurrence, without those that an edit has written as well.
 fn unaccounted_skips(attempt: &Attempt, current: &Job) -> Vec<Skip> {
     let claimed = &attempt.claimed;
     let edited = current.revision != claimed.revision;
@@ -72,9 +72,9 @@ fn unaccounted_skips(attempt: &Attempt, current: &Job) -> Vec<Skip> {
     attempt.skips.iter().filter(|skip| !accounted(skip)).cloned().collect()
 }
 
-/// Nothing was dropped: the next attempt, or what comes next.
+/// Nothing was dropped meanwhile: sets the next attempt, or what comes next.
 fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimits) -> Next {
-    // A run that was put in front of an entry in flight is not lost.
+    // A run that replaced the entry in flight is kept.
     let same = |other: &Entry| (other.cause, other.nominal_at) == (entry.cause, entry.nominal_at);
     if let Some(other) = job.progress.entry.filter(|other| is_run(other) && !same(other)) {
         job.progress.runs.insert(0, other.nominal_at);
@@ -91,13 +91,13 @@ fn settle_held(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimits
     advance(job, attempt.ended_at)
 }
 
-/// An edit has dropped what was in flight, and it has ended: what the edit put on the agenda goes on, as
-/// after any other occurrence. Where it put nothing there, the job or its collection is off.
+/// An edit dropped what was in flight, which has ended now. What the edit put on the agenda continues, as after
+/// any other occurrence. If it put nothing there, the job or its collection is disabled.
 fn take_up(job: &mut Job, ended: Entry, now: Timestamp) -> Next {
     let waiting = job.progress.entry;
     job.progress.runs.splice(0..0, waiting.filter(is_run).map(|entry| entry.nominal_at));
     if is_run(&ended) {
-        // It was in flight; who dropped it took it for one that waits.
+        // It was in flight, but the edit counted it as a waiting run.
         job.progress.runs.retain(|&asked_at| asked_at != ended.nominal_at);
     }
     if waiting.is_some() { advance(job, now) } else { Next::default() }
@@ -107,14 +107,14 @@ fn is_run(entry: &Entry) -> bool {
     entry.cause == Cause::Run
 }
 
-/// The counters, and how far the schedule has come.
+/// Updates the counters and how far the schedule has come.
 fn count(job: &mut Job, attempt: &Attempt, entry: Entry) {
     if !entry.started() {
         job.counters.execution += 1;
         job.last_started_at = Some(attempt.started_at);
         if entry.cause == Cause::Schedule {
             job.progress.started_count += 1;
-            // What was skipped to get here was decided when it was claimed.
+            // Skips up to here were decided when it was claimed.
             let behind = attempt.claimed.progress.past_at.max(Some(entry.nominal_at));
             job.progress.past_at = job.progress.past_at.max(behind);
         }
@@ -124,14 +124,14 @@ fn count(job: &mut Job, attempt: &Attempt, entry: Entry) {
     }
 }
 
-/// The job was disabled while the attempt was in flight: there is no further one.
+/// The job was disabled while the attempt was in flight: there is no further attempt.
 fn settle_dropped(job: &mut Job, attempt: &Attempt, entry: Entry) {
     if entry.step != 0 {
         return;
     }
     let scheduled = entry.cause == Cause::Schedule;
     match (attempt.outcome.succeeded, entry.started()) {
-        // Disabling took the occurrence for failed, but its last attempt made it.
+        // Disabling counted the occurrence as failed, but its last attempt succeeded.
         (true, true) => job.counters.faulted = job.counters.faulted.saturating_sub(1),
         (true, false) | (false, true) => {}
         (false, false) => job.counters.faulted += 1,
@@ -140,12 +140,12 @@ fn settle_dropped(job: &mut Job, attempt: &Attempt, entry: Entry) {
         job.progress.last_failed = !attempt.outcome.succeeded;
     }
     if scheduled && job.state.is_final() {
-        // Enabled again meanwhile, with nothing left: it ended without knowing how this one would.
+        // It was enabled again with nothing left, and ended without knowing how this one would end.
         end(job, attempt.ended_at);
     }
 }
 
-/// The retry or the error action that follows within the same occurrence, if any.
+/// The retry or error action that follows within the same occurrence, if any.
 fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimits) -> Option<Entry> {
     let scheduled = entry.cause == Cause::Schedule;
     if attempt.outcome.succeeded {
@@ -154,7 +154,7 @@ fn next_attempt(job: &mut Job, attempt: &Attempt, entry: Entry, plan: &PlanLimit
         }
         return None;
     }
-    // An edit may have removed the error action that was pending.
+    // An edit may have removed the pending error action.
     job.spec.action.step(entry.step)?;
     let retries = job.spec.action.retries(entry.step, plan);
     if entry.attempt < retries.count {

@@ -1,4 +1,4 @@
-//! What an inspection has found, for whoever asks.
+//! What an inspection has found.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Subject {
         }
     }
 
-    /// What it is called if it can't be read.
+    /// The kind of finding if it can't be read.
     pub fn unreadable_kind(&self) -> FindingKind {
         match self {
             Self::Job(_) | Self::Group(_) | Self::Collection(_) | Self::Clock => FindingKind::Unreadable,
@@ -40,16 +40,16 @@ impl Subject {
     }
 }
 
-/// Something that does not hold.
+/// A violated invariant of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What.
     pub kind: FindingKind,
-    /// Of what.
+    /// What it is about.
     pub subject: Subject,
-    /// Where the job is, if it is about one and that is known.
+    /// The key of the job, if it is about one and the key is known.
     pub key: Option<JobKey>,
-    /// With which values.
+    /// The values that violate it.
     pub detail: String,
     /// When it was found, by the schedule's clock.
     pub found_at: Timestamp,
@@ -60,7 +60,7 @@ pub struct Finding {
 pub struct KindCount {
     /// The kind.
     pub kind: FindingKind,
-    /// How many hold now.
+    /// How many are open now.
     pub open: u64,
     /// How many there were since the start.
     pub total: u64,
@@ -75,34 +75,34 @@ pub struct Due {
     pub due_at: Timestamp,
 }
 
-/// How many jobs there are now, and which have failed for good.
+/// How many jobs there are, and which have failed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
     /// How many jobs.
     pub job_count: u64,
-    /// How many of them are faulted; counted as far as is said by who counts.
+    /// How many of them are faulted, up to the caller's limit.
     pub faulted_count: u64,
-    /// Those that were the last to become so, the latest first.
+    /// The latest to become faulted, newest first.
     pub faulted: Vec<FaultedJob>,
 }
 
 /// A job that has failed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultedJob {
-    /// Which.
+    /// The job.
     pub job: JobId,
-    /// Where it is.
+    /// Its key.
     pub key: JobKey,
     /// Since when.
     pub ended_at: Timestamp,
 }
 
-/// A walk over all jobs.
+/// A pass of the inspector over all jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// When it ended, by the schedule's clock.
     pub ended_at: Timestamp,
-    /// How long it took, really.
+    /// How long it took, in real time.
     pub took: Duration,
     /// How many jobs there were.
     pub job_count: u64,
@@ -111,35 +111,35 @@ pub struct Pass {
 /// What an inspection knows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Whether somebody looks at all.
+    /// Whether the inspector runs at all.
     pub enabled: bool,
     /// The version of the store's schema, if it is known.
     pub schema_version: Option<u32>,
-    /// What does not hold now; not more than are kept.
+    /// The open findings; at most as many as are kept.
     pub findings: Vec<Finding>,
-    /// Of each kind, how many; more than are listed where very many are found.
+    /// How many findings there are of each kind, including those that are not listed.
     pub counts: Vec<KindCount>,
-    /// The entry that has been due for longest and that nobody has claimed, when it was last looked.
+    /// The unclaimed entry that has been due for longest, at the last look.
     pub oldest_due: Option<Due>,
-    /// How far the walk over all jobs has come, from 0 to 1; none if none is under way.
+    /// The progress of the pass under way, from 0 to 1; none if none is.
     pub progress: Option<f64>,
-    /// The last walk that came to its end.
+    /// The last complete pass.
     pub last_pass: Option<Pass>,
-    /// How many did.
+    /// The number of complete passes.
     pub pass_count: u64,
     /// Why the last look at the store failed, if it did.
     pub trouble: Option<String>,
-    /// Why nothing can be written, if that is so now.
+    /// Why the store can't be written now, if it can't.
     pub outage: Option<String>,
-    /// What is wrong with the store as a whole, a sentence each that says what to do.
+    /// What is wrong with the store as a whole: sentences that say what to do.
     pub problems: Vec<String>,
 }
 
-/// Tells what it knows.
+/// Provides the report of an inspection.
 pub trait Inspection: Send + Sync {
-    /// What is known now. Costs a copy of what is kept.
+    /// The report now. Costs a copy of it.
     fn report(&self) -> Report;
 
-    /// Somebody has met something that can't be read: it is looked at soon.
+    /// Reports something that can't be read, so that the inspector looks at it soon.
     fn suspect(&self, subject: Subject);
 }

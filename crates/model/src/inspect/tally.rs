@@ -1,10 +1,10 @@
-//! What a history counts to.
+//! Counts the attempts of a history.
 
 use std::collections::BTreeMap;
 
 use crate::{Counters, Entry, RecordStatus};
 
-/// What counts of a record.
+/// The members of a record that counters depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The generation of the job that it belongs to.
@@ -17,10 +17,10 @@ pub struct Trace {
     pub status: RecordStatus,
 }
 
-/// The attempts of one generation of a job, added one by one, in any order.
+/// Counts the attempts of one generation of a job, added in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Of each occurrence, whether its main action succeeded.
+    /// For each occurrence whether its main action succeeded.
     occurrences: BTreeMap<u32, bool>,
     failure_count: u32,
 }
@@ -29,7 +29,7 @@ impl Tally {
     /// Adds a record of the generation.
     pub fn add(&mut self, trace: Trace) {
         let succeeded = match trace.status {
-            // It waited, and has other records if it ran.
+            // The occurrence waited, and has other records if it ran.
             RecordStatus::Postponed => return,
             RecordStatus::Completed => true,
             RecordStatus::Failed => false,
@@ -41,7 +41,7 @@ impl Tally {
         }
     }
 
-    /// What the counters must show of a job with this entry: an occurrence whose main action is tried again
+    /// The counters of a job with this history and this entry. An occurrence whose main action is being retried
     /// has not failed yet.
     pub fn counters(&self, entry: Option<Entry>) -> Counters {
         let pending = entry.filter(|entry| entry.started() && entry.step == 0).map(|entry| entry.ordinal);

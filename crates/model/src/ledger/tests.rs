@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Frequency, Rule, Schedule};
 
-use super::{Ledger, Outcome, Page, RECORDS_MAX};
-use crate::decide::{self, Placement};
+use super::{Ledger, OccurrenceOutcome, Page, RECORDS_MAX};
+use crate::decide::{self, EditContext};
 use crate::{
     Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, Record, RecordStatus,
     Skip, SkipReason,
@@ -28,7 +28,7 @@ fn put(rule: Rule) -> Job {
     let now = at("2026-11-15T12:00:00Z");
     let spec = JobSpec { start_at: Some(now), recurrence: Some(rule), ..JobSpec::once(action) };
     let key = CollectionKey::new("s", "g", "c").job("j");
-    decide::place(spec, &key, None, Placement { now, collection_enabled: true })
+    decide::put(spec, &key, None, EditContext { now, collection_enabled: true })
 }
 
 fn minutely() -> Rule {
@@ -66,7 +66,7 @@ fn a_window_far_ahead_is_shown_from_its_begin() {
     let check = |rule: Rule, from: &str, expected: &[&str]| {
         let page = ledger(&put(rule)).page(at(from), at("9990-12-31T00:00:00Z"), 3);
         assert_eq!(due(&page), expected);
-        assert!(page.rows.iter().all(|row| row.outcome == Outcome::Pending));
+        assert!(page.rows.iter().all(|row| row.outcome == OccurrenceOutcome::Pending));
         assert_eq!(page.shown_until, page.rows.last().map(|row| row.due_at));
     };
     let first = ["9990-01-01T00:00:00Z", "9990-01-01T00:01:00Z", "9990-01-01T00:02:00Z"];
@@ -161,10 +161,10 @@ fn what_was_skipped_is_shown_a_page_at_a_time() {
     let ledger = Ledger { skips: std::slice::from_ref(&skip), ..ledger(&job) };
     let page = ledger.page(at("2027-07-01T07:59:00Z"), Timestamp::MAX, 2);
     assert_eq!(due(&page), ["2027-07-01T07:59:00Z", "2027-07-02T07:00:00Z"]);
-    assert_eq!(page.rows[0].outcome, Outcome::Skipped(SkipReason::Missed));
+    assert_eq!(page.rows[0].outcome, OccurrenceOutcome::Skipped(SkipReason::Missed));
     let page = ledger.page(at("2027-11-15T08:59:00Z"), Timestamp::MAX, 2);
-    let outcomes: Vec<Outcome> = page.rows.iter().map(|row| row.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Skipped(SkipReason::Missed), Outcome::Pending]);
+    let outcomes: Vec<OccurrenceOutcome> = page.rows.iter().map(|row| row.outcome).collect();
+    assert_eq!(outcomes, [OccurrenceOutcome::Skipped(SkipReason::Missed), OccurrenceOutcome::Pending]);
 }
 
 /// A job whose last occurrence is being tried again, and whose schedule was edited on the way.
@@ -181,8 +181,8 @@ fn past_occurrences_whose_records_are_gone_are_not_pending_where_nothing_follows
     let page = ledger.page(Timestamp::MIN, Timestamp::MAX, 100);
     let rows: Vec<_> = page.rows.iter().map(|row| (row.due_at.to_string(), row.outcome)).collect();
     let expected = [
-        ("2026-11-15T12:09:00Z".to_owned(), Outcome::Succeeded),
-        ("2026-11-15T12:10:00Z".to_owned(), Outcome::Retrying),
+        ("2026-11-15T12:09:00Z".to_owned(), OccurrenceOutcome::Succeeded),
+        ("2026-11-15T12:10:00Z".to_owned(), OccurrenceOutcome::Retrying),
     ];
     assert_eq!(rows, expected);
 }
@@ -251,12 +251,12 @@ fn what_was_started_while_the_clock_was_ahead_is_told_and_not_pending() {
     ledger.records = records.iter().collect();
     let page = ledger.page(at("2026-11-15T12:59:00Z"), at("2026-11-15T13:04:00Z"), 100);
     let rows: Vec<_> = page.rows.iter().map(|row| (row.outcome, row.ahead)).collect();
-    let (pending, started) = ((Outcome::Pending, false), (Outcome::Succeeded, true));
+    let (pending, started) = ((OccurrenceOutcome::Pending, false), (OccurrenceOutcome::Succeeded, true));
     assert_eq!(rows, [pending, started, started, started, pending, pending]);
     ledger.now = at("2026-11-15T13:01:30Z");
     let page = ledger.page(at("2026-11-15T13:01:00Z"), at("2026-11-15T13:02:00Z"), 100);
     let rows: Vec<_> = page.rows.iter().map(|row| (row.outcome, row.ahead)).collect();
-    assert_eq!(rows, [(Outcome::Succeeded, false), started], "its time has come since");
+    assert_eq!(rows, [(OccurrenceOutcome::Succeeded, false), started], "its time has come since");
 }
 
 #[test]
@@ -290,6 +290,9 @@ fn what_is_to_come_is_shown_behind_a_retry_of_what_was_started_ahead() {
     ledger.records = records.iter().collect();
     let page = ledger.page(at("2026-11-15T12:00:30Z"), at("2026-11-15T13:05:00Z"), 1_000);
     assert_eq!(page.rows.len(), 65);
-    assert_eq!((page.rows[0].due_at, page.rows[0].outcome), (at("2026-11-15T12:01:00Z"), Outcome::Pending));
-    assert_eq!((page.rows[61].outcome, page.rows[61].ahead), (Outcome::Retrying, true));
+    assert_eq!(
+        (page.rows[0].due_at, page.rows[0].outcome),
+        (at("2026-11-15T12:01:00Z"), OccurrenceOutcome::Pending)
+    );
+    assert_eq!((page.rows[61].outcome, page.rows[61].ahead), (OccurrenceOutcome::Retrying, true));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::decide::{self, Placement};
+use punctual_model::decide::{self, EditContext};
 use punctual_model::{
     Action, ActionKind, Clock, ClockReading, ClockWatch, Collection, CollectionKey, CollectionState, Firing,
     HttpAction, Job, JobKey, JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
@@ -208,8 +208,8 @@ impl World {
     pub(crate) async fn put(&self, name: &str, spec: JobSpec) -> Job {
         let key = self.collection.key.job(name);
         let current = self.find(&key).await;
-        let placement = Placement { now: self.clock.now(), collection_enabled: true };
-        let job = decide::place(spec, &key, current.as_ref(), placement);
+        let context = EditContext { now: self.clock.now(), collection_enabled: true };
+        let job = decide::put(spec, &key, current.as_ref(), context);
         self.write(job).await
     }
 
@@ -227,8 +227,8 @@ impl World {
         let job = self.job(name).await;
         let mut spec = JobSpec::clone(&job.spec);
         change(&mut spec);
-        let placement = Placement { now: self.clock.now(), collection_enabled: true };
-        self.write(decide::edit(spec, &job, placement)).await;
+        let context = EditContext { now: self.clock.now(), collection_enabled: true };
+        self.write(decide::patch(spec, &job, context)).await;
     }
 
     pub(crate) async fn job(&self, name: &str) -> Job {

@@ -229,7 +229,7 @@ fn a_job_that_was_enabled_in_the_wrong_time_runs_from_the_corrected_one() {
 
 #[test]
 fn a_job_that_is_off_is_repaired_for_when_it_is_switched_on() {
-    for edit in [World::disable, World::hold] {
+    for edit in [World::disable, World::pause] {
         let mut world = World::put(minutely());
         world.fire(5 * DAY, true);
         edit(&mut world);

@@ -108,7 +108,7 @@ fn nothing_is_kept_in_arrears_while_a_collection_is_off() {
     let mut world = World::put(minutely());
     world.fire(0, true);
     world.until(30);
-    world.hold();
+    world.pause();
     assert_eq!((world.state(), world.entry(), world.next_execution()), (JobState::Enabled, None, None));
     world.until(610);
     world.resume();
@@ -119,7 +119,7 @@ fn nothing_is_kept_in_arrears_while_a_collection_is_off() {
 fn a_disabled_job_stays_disabled_when_its_collection_is_switched_on() {
     let mut world = World::put(minutely());
     world.disable();
-    world.hold();
+    world.pause();
     world.resume();
     assert_eq!((world.state(), world.entry()), (JobState::Disabled, None));
 }
@@ -127,7 +127,7 @@ fn a_disabled_job_stays_disabled_when_its_collection_is_switched_on() {
 #[test]
 fn a_job_that_is_enabled_in_a_collection_that_is_off_waits_for_it() {
     let mut world = World::put(minutely());
-    world.hold();
+    world.pause();
     world.disable();
     world.until(90);
     world.enable();
@@ -147,7 +147,7 @@ fn a_job_that_runs_once_and_whose_time_passed_while_it_was_off_runs_at_once_when
     world.enable();
     assert_eq!(world.due(), Some(100));
     let mut world = World::put(spec());
-    world.hold();
+    world.pause();
     world.until(100);
     world.resume();
     assert_eq!(world.due(), Some(100));
@@ -182,7 +182,7 @@ fn a_patch_while_disabled_holds_when_the_job_is_enabled() {
 fn an_attempt_in_flight_through_a_span_of_disabledness_does_not_disturb_what_was_scheduled() {
     let switches: [[Edit; 2]; 2] = [
         [("disable", World::disable), ("enable", World::enable)],
-        [("hold", World::hold), ("resume", World::resume)],
+        [("pause", World::pause), ("resume", World::resume)],
     ];
     for [(name, off), (_, on)] in switches {
         let mut world = World::put(with(minutely(), fixed(3, 15), None));
@@ -204,7 +204,7 @@ fn what_ends_while_its_collection_is_off_puts_nothing_on_the_agenda() {
     for succeeded in [true, false] {
         let mut world = World::put(with(minutely(), fixed(3, 15), None));
         assert!(world.begin());
-        world.hold();
+        world.pause();
         world.until(200);
         world.finish(succeeded);
         assert_eq!((world.state(), world.entry()), (JobState::Enabled, None));

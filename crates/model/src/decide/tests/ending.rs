@@ -107,7 +107,7 @@ fn a_count_that_is_reached_by_what_is_in_flight_ends_the_job_whatever_was_edited
             world.enable();
         }),
         ("held and resumed", |world| {
-            world.hold();
+            world.pause();
             world.resume();
         }),
         ("schedule changed", |world| {

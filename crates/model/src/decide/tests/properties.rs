@@ -24,7 +24,7 @@ pub(super) enum Step {
     PatchDoing(Doing),
     Enable,
     Disable,
-    Hold,
+    Pause,
     Resume,
 }
 
@@ -83,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => doing().prop_map(Step::PatchDoing),
         2 => Just(Step::Enable),
         1 => Just(Step::Disable),
-        1 => Just(Step::Hold),
+        1 => Just(Step::Pause),
         2 => Just(Step::Resume),
     ]
 }
@@ -93,19 +93,19 @@ pub(super) fn spec(timing: Timing, doing: &Doing, enabled: bool) -> JobSpec {
     JobSpec { start_at, action: doing.action(), recurrence: timing.recurrence, enabled }
 }
 
-/// A world with a slow and simple account of what it should come to.
+/// A world with a slow and simple model of what it should come to.
 struct Watched {
     world: World,
-    /// Each instant that a recurring rule yielded while job and collection were on, by generation.
+    /// Each instant that a recurring rule yielded while job and collection were enabled, by generation.
     yielded: BTreeSet<(u32, Timestamp)>,
-    /// Instants that would have been, had the occurrence in flight not been the last that `count` allows. An
-    /// edit, which can't know of it, may pass them over.
+    /// Instants that would have been occurrences if the one in flight were not the last that `count` allows. An
+    /// edit, which can't know, may skip them.
     beyond_count: BTreeSet<(u32, Timestamp)>,
     /// Generations that ran once at some time: what they yield depends on when they were enabled.
     ran_once: BTreeSet<u32>,
-    /// Up to when that was looked at.
+    /// Rules were evaluated up to this instant.
     looked_at: Timestamp,
-    /// When each run was asked for.
+    /// The number of runs that were asked for.
     run_count: usize,
     /// Occurrences that were in flight when an edit came.
     edited_in_flight: BTreeSet<(u32, Timestamp)>,
@@ -204,7 +204,7 @@ impl Watched {
             }
             Step::Enable if !ended && self.world.job.state == JobState::Disabled => self.edit(World::enable),
             Step::Disable if !ended => self.edit(World::disable),
-            Step::Hold if self.world.collection_enabled => self.edit(World::hold),
+            Step::Pause if self.world.collection_enabled => self.edit(World::pause),
             Step::Resume if !self.world.collection_enabled => self.edit(World::resume),
             _ => {}
         }

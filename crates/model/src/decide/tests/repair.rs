@@ -23,7 +23,7 @@ fn wrong_step() -> impl Strategy<Value = Step> {
         1 => timing().prop_map(Step::PatchTiming),
         1 => Just(Step::Enable),
         1 => Just(Step::Disable),
-        1 => Just(Step::Hold),
+        1 => Just(Step::Pause),
         1 => Just(Step::Resume),
     ]
 }
@@ -49,7 +49,7 @@ fn take(world: &mut World, step: Step) {
         }),
         Step::Enable if world.job.state == JobState::Disabled => world.enable(),
         Step::Disable if !ended => world.disable(),
-        Step::Hold if world.collection_enabled => world.hold(),
+        Step::Pause if world.collection_enabled => world.pause(),
         Step::Resume if !world.collection_enabled => world.resume(),
         _ => {}
     }

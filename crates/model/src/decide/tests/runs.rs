@@ -123,15 +123,15 @@ fn runs_that_wait_are_never_lost() {
         ("disable", World::disable),
         ("put", |world| world.put_again(minutely())),
         ("put disabled", |world| world.put_again(JobSpec { enabled: false, ..minutely() })),
-        ("hold and resume", |world| {
-            world.hold();
+        ("pause and resume", |world| {
+            world.pause();
             assert_eq!(world.entry(), None);
             world.resume();
         }),
         ("patch", |world| world.patch(|spec| spec.start_at = Some(at(1)))),
-        ("disable, hold, resume, enable", |world| {
+        ("disable, pause, resume, enable", |world| {
             world.disable();
-            world.hold();
+            world.pause();
             world.resume();
             world.enable();
         }),
@@ -159,11 +159,11 @@ fn a_run_in_flight_during_an_edit_is_run_once() {
             world.enable();
         }),
         ("put", |world| world.put_again(JobSpec { start_at: Some(at(600)), ..minutely() })),
-        ("hold and resume", |world| {
-            world.hold();
+        ("pause and resume", |world| {
+            world.pause();
             world.resume();
         }),
-        ("hold", World::hold),
+        ("pause", World::pause),
         ("patch", |world| world.patch(|spec| spec.start_at = Some(at(700)))),
     ];
     for (name, edit) in edits {

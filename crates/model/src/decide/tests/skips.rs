@@ -9,7 +9,7 @@ use crate::{Cause, JobSpec, JobState};
 /// Edits that take what is due off the agenda.
 const EDITS: [Edit; 4] = [
     ("disable", World::disable),
-    ("hold", World::hold),
+    ("pause", World::pause),
     ("put", |world| world.put_again(minutely())),
     ("patch", |world| world.patch(|spec| spec.recurrence = Some(Rule::every(7, Frequency::Minute)))),
 ];
@@ -84,7 +84,7 @@ fn spans_in_which_a_job_is_off_yield_nothing() {
     world.until(300);
     world.put_again(JobSpec { enabled: false, ..minutely() });
     world.enable();
-    world.hold();
+    world.pause();
     world.until(600);
     world.disable();
     world.resume();
@@ -126,7 +126,7 @@ fn what_is_due_behind_the_last_that_count_allows_is_passed_over_with_it_since_it
             world.enable();
         }),
         ("held and resumed", |world| {
-            world.hold();
+            world.pause();
             world.resume();
         }),
         ("schedule changed", |world| {

@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use punctual_recurrence::{Frequency, Rule};
 
-use crate::decide::{self, Ahead, Attempt, Placement, Repair, STARTED_MAX};
+use crate::decide::{self, Ahead, Attempt, EditContext, Repair, STARTED_MAX};
 use crate::{
     Action, ActionKind, Cause, CollectionKey, Entry, HttpAction, Job, JobId, JobSpec, JobState, Limits,
     Outcome, OutcomeKind, Record, RecordStatus, RetryPolicy, Skip, SkipReason, Sku,
@@ -97,31 +97,31 @@ impl World {
     pub(super) fn put_at(now: i64, spec: JobSpec) -> Self {
         let now = at(now);
         let key = CollectionKey::new("s", "g", "c").job("j");
-        let mut job = decide::place(spec, &key, None, Placement { now, collection_enabled: true });
+        let mut job = decide::put(spec, &key, None, EditContext { now, collection_enabled: true });
         job.id = JobId(1);
         let (records, skips) = (Vec::new(), Vec::new());
         Self { now, job, collection_enabled: true, sku: Sku::Standard, in_flight: None, records, skips }
     }
 
-    fn placement(&self) -> Placement {
-        Placement { now: self.now, collection_enabled: self.collection_enabled }
+    fn context(&self) -> EditContext {
+        EditContext { now: self.now, collection_enabled: self.collection_enabled }
     }
 
     /// Writes what an edit decided, as the API does.
     fn write(&mut self, job: Job) {
-        self.skips.extend(decide::passed_over(&self.job, &job, self.now));
+        self.skips.extend(decide::skips_of_edit(&self.job, &job, self.now));
         self.job = Job { revision: self.job.revision + 1, ..job };
     }
 
     pub(super) fn put_again(&mut self, spec: JobSpec) {
-        let job = decide::place(spec, &self.job.key, Some(&self.job), self.placement());
+        let job = decide::put(spec, &self.job.key, Some(&self.job), self.context());
         self.write(job);
     }
 
     pub(super) fn patch(&mut self, change: impl FnOnce(&mut JobSpec)) {
         let mut spec = JobSpec::clone(&self.job.spec);
         change(&mut spec);
-        let job = decide::edit(spec, &self.job, self.placement());
+        let job = decide::patch(spec, &self.job, self.context());
         self.write(job);
     }
 
@@ -134,15 +134,15 @@ impl World {
     }
 
     /// The collection is switched off.
-    pub(super) fn hold(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.collection_enabled = false;
-        self.write(decide::hold(&self.job, self.now));
+        self.write(decide::pause(&self.job, self.now));
     }
 
     /// The collection is switched on.
     pub(super) fn resume(&mut self) {
         self.collection_enabled = true;
-        self.write(decide::resume(&self.job, self.placement()));
+        self.write(decide::resume(&self.job, self.context()));
     }
 
     /// A run is asked for; false if too many wait.
