@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+pub mod access;
 mod action;
 mod chain;
 mod clock;

@@ -1,0 +1,255 @@
+//! Tokens: what is shown once and what is kept.
+//!
+//! A secret is `pct_`, 43 letters and digits that carry 256 random bits, and six that check them. The prefix
+//! lets scanners find a leaked one; the check digits let them, and us, tell a real one from a mistyped one
+//! without asking the store. Only the SHA-256 of a secret is kept. That is enough, because nobody can try
+//! 2^256 secrets; a slow hash would only slow down each request.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::Grant;
+use crate::{Mint, Secret, guid, hex};
+
+/// What every secret begins with.
+const PREFIX: &str = "pct_";
+
+/// 62^43 is the first power of 62 above 2^256.
+const RANDOM_DIGITS: usize = 43;
+
+/// The check digits carry 32 bits.
+const CHECK_DIGITS: usize = 6;
+
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Identifies a token: a GUID, which is also the client id of the service principal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(pub String);
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A caller that was given a token, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Identifies it.
+    pub id: TokenId,
+    /// What the caller is called.
+    pub name: String,
+    /// Of its secret.
+    pub hash: TokenHash,
+    /// What the caller may do.
+    pub grants: Vec<Grant>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it is not taken any more.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl Token {
+    /// A new one, and its secret, which is not kept.
+    pub fn issue(
+        name: String,
+        grants: Vec<Grant>,
+        expires_at: Option<Timestamp>,
+        now: Timestamp,
+        mint: &dyn Mint,
+    ) -> (Self, TokenSecret) {
+        let secret = TokenSecret::generate(mint);
+        let id = TokenId(guid(mint.random()));
+        let (hash, created_at) = (secret.hash(), now);
+        (Self { id, name, hash, grants, created_at, expires_at, last_used_at: None }, secret)
+    }
+
+    /// Whether it is no longer taken.
+    pub fn expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|expires_at| expires_at <= now)
+    }
+}
+
+/// The secret of a token, shown once. Prints as `***`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSecret(Secret);
+
+impl TokenSecret {
+    /// A new one.
+    pub fn generate(mint: &dyn Mint) -> Self {
+        let mut random = [0; 32];
+        random[..16].copy_from_slice(&mint.random().to_be_bytes());
+        random[16..].copy_from_slice(&mint.random().to_be_bytes());
+        let mut text = String::with_capacity(PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS);
+        text.push_str(PREFIX);
+        push_digits(&random, RANDOM_DIGITS, &mut text);
+        let check = check_digits(&text);
+        text.push_str(&check);
+        Self(Secret::new(text))
+    }
+
+    /// Reads one that somebody sent. None if it can't be one of ours.
+    pub fn parse(text: &str) -> Option<Self> {
+        let length = PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS;
+        if text.len() != length || !text.is_ascii() || !text.starts_with(PREFIX) {
+            return None;
+        }
+        let (random, check) = text.split_at(length - CHECK_DIGITS);
+        (check_digits(random) == check).then(|| Self(Secret::new(text)))
+    }
+
+    /// What is kept of it.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(Sha256::digest(self.0.expose().as_bytes()).into())
+    }
+
+    /// The text, to be shown to whoever asked for it.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+/// The SHA-256 of a secret. Comparing two takes the same time wherever they differ.
+#[derive(Clone, Copy)]
+pub struct TokenHash(pub [u8; 32]);
+
+impl PartialEq for TokenHash {
+    fn eq(&self, other: &Self) -> bool {
+        let bytes = self.0.iter().zip(&other.0);
+        let difference =
+            bytes.fold(0, |difference, (one, two)| std::hint::black_box(difference | (one ^ two)));
+        difference == 0
+    }
+}
+
+impl Eq for TokenHash {}
+
+impl Hash for TokenHash {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The first bytes are enough to tell two apart in a test that fails.
+        let mut text = String::new();
+        self.0[..4].iter().for_each(|&byte| hex::push(byte, &mut text));
+        write!(f, "{text}…")
+    }
+}
+
+fn check_digits(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    let mut digits = String::with_capacity(CHECK_DIGITS);
+    push_digits(&hash[..4], CHECK_DIGITS, &mut digits);
+    digits
+}
+
+/// Appends a number, given as big-endian bytes, in base 62 with so many digits.
+fn push_digits(bytes: &[u8], count: usize, text: &mut String) {
+    let mut number = bytes.to_vec();
+    let mut digits = vec![0; count];
+    for digit in digits.iter_mut().rev() {
+        let mut remainder = 0_u32;
+        for byte in &mut number {
+            let value = remainder << 8 | u32::from(*byte);
+            *byte = u8::try_from(value / 62).expect("the quotient of less than 62 * 256 by 62 is a byte");
+            remainder = value % 62;
+        }
+        *digit = DIGITS[remainder as usize];
+    }
+    text.extend(digits.into_iter().map(char::from));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    struct Counting(AtomicU64);
+
+    impl Mint for Counting {
+        fn random(&self) -> u128 {
+            u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+        }
+    }
+
+    struct Largest;
+
+    impl Mint for Largest {
+        fn random(&self) -> u128 {
+            u128::MAX
+        }
+    }
+
+    #[test]
+    fn a_secret_reads_back_and_hashes_the_same() {
+        let mint = Counting(AtomicU64::new(0));
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            let secret = TokenSecret::generate(&mint);
+            let read = TokenSecret::parse(secret.expose()).unwrap();
+            assert_eq!(read.hash(), secret.hash());
+            assert!(seen.insert(secret.hash().0), "no two are alike");
+        }
+    }
+
+    #[test]
+    fn a_secret_has_one_shape() {
+        for secret in [TokenSecret::generate(&Largest), TokenSecret::generate(&Counting(AtomicU64::new(0)))] {
+            let text = secret.expose();
+            assert_eq!(text.len(), 53);
+            assert!(text.starts_with("pct_"));
+            assert!(text[4..].bytes().all(|byte| byte.is_ascii_alphanumeric()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_secret_is_no_secret() {
+        let secret = TokenSecret::generate(&Largest);
+        let text = secret.expose();
+        for place in 0..text.len() {
+            let mut typed = text.as_bytes().to_vec();
+            typed[place] = if typed[place] == b'x' { b'y' } else { b'x' };
+            assert_eq!(TokenSecret::parse(std::str::from_utf8(&typed).unwrap()), None, "at {place}");
+        }
+        for wrong in ["", "pct_", &text[1..], &format!("{text}0"), "ï".repeat(27).as_str()] {
+            assert_eq!(TokenSecret::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hashes_are_alike_only_if_all_bytes_are() {
+        let hash = TokenSecret::generate(&Largest).hash();
+        assert_eq!(hash, TokenHash(hash.0));
+        for place in 0..hash.0.len() {
+            let mut other = hash;
+            other.0[place] ^= 1;
+            assert_ne!(hash, other, "at {place}");
+        }
+    }
+
+    #[test]
+    fn an_issued_token_has_the_hash_of_its_secret_and_an_id_of_its_own() {
+        let mint = Counting(AtomicU64::new(0));
+        let issue = || Token::issue("ci".to_owned(), Vec::new(), None, Timestamp::UNIX_EPOCH, &mint);
+        let (one, secret) = issue();
+        let (other, _) = issue();
+        assert_eq!(one.hash, secret.hash());
+        assert_ne!(one.id, other.id);
+        assert_ne!(one.hash, other.hash);
+    }
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let secret = TokenSecret::generate(&Largest);
+        assert_eq!(format!("{secret:?}"), "TokenSecret(***)");
+    }
+}
