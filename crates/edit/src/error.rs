@@ -71,8 +71,14 @@ impl<E> Missed<E> {
                 EditError::TooManyCollections(sku, max)
             }
             WriteError::Trouble(trouble) => EditError::Trouble(trouble),
-            // Only who adds a job is refused for too many jobs, and only who decides declines.
-            WriteError::Refused(refusal @ (Refusal::TooManyJobs { .. } | Refusal::Declined)) => {
+            // Only who adds a job is refused for too many jobs, only who decides declines, and only who writes
+            // tokens is refused for them.
+            WriteError::Refused(
+                refusal @ (Refusal::TooManyJobs { .. }
+                | Refusal::Declined
+                | Refusal::TokenExists
+                | Refusal::TooManyTokens { .. }),
+            ) => {
                 let source = WriteError::Refused(refusal).into();
                 EditError::Trouble(Trouble::Failed { doing: "edit", source })
             }

@@ -10,6 +10,7 @@ mod housekeeping;
 mod job;
 mod repair;
 mod settle;
+mod token;
 
 use std::collections::HashMap;
 use std::sync::Arc;

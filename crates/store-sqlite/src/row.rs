@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use punctual_model::access::{Token, TokenHash, TokenId};
 use punctual_model::inspect::Subject;
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
@@ -214,6 +215,23 @@ pub(crate) fn record_cursor(row: &Row<'_>) -> Option<HistoryCursor> {
     let (sequence, ticks): (i64, i64) = (row.get(0).ok()?, row.get(8).ok()?);
     let beyond = if ticks > 0 { Timestamp::MAX } else { Timestamp::MIN };
     Some(HistoryCursor { started_at: from_ticks(ticks).unwrap_or(beyond), sequence })
+}
+
+/// A row of `tokens.sql`.
+pub(crate) fn token(row: &Row<'_>) -> Result<Token, Mishap> {
+    let id: String = row.get(0)?;
+    let grants = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
+    let grants =
+        codec::decode_grants(grants).map_err(|error| Mishap::unreadable("the grants of a token", &error))?;
+    Ok(Token {
+        id: TokenId(id),
+        name: row.get(1)?,
+        hash: TokenHash(row.get(2)?),
+        grants,
+        created_at: instant(row.get(4)?)?,
+        expires_at: row.get::<_, Option<i64>>(5)?.map(instant).transpose()?,
+        last_used_at: row.get::<_, Option<i64>>(6)?.map(instant).transpose()?,
+    })
 }
 
 /// A row of `skips.sql`.

@@ -12,6 +12,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("pruned", include_str!("../migrations/0002_pruned.sql")),
     ("ahead", include_str!("../migrations/0003_ahead.sql")),
     ("census", include_str!("../migrations/0004_census.sql")),
+    ("tokens", include_str!("../migrations/0005_tokens.sql")),
 ];
 
 /// The version of the schema that this program writes.

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod archive;
+mod callers;
 mod resources;
 mod survey;
 
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use punctual_model::{Job, JobId, Mint};
 use punctual_store::{Vault, codec};
+use tokio::sync::watch;
 
 use crate::book::Book;
 use crate::checkpoint::Checkpointer;
@@ -37,6 +39,7 @@ pub struct SqliteStore {
     outages: Arc<Outages>,
     files: Arc<Files>,
     last_job: AtomicI64,
+    token_changes: watch::Sender<u64>,
 }
 
 impl SqliteStore {
@@ -61,7 +64,8 @@ impl SqliteStore {
         let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
         let files = Arc::new(files);
-        Ok(Self { readers, writer, _lock: lock, vault, mint, book, outages, files, last_job })
+        let token_changes = watch::Sender::new(0);
+        Ok(Self { readers, writer, _lock: lock, vault, mint, book, outages, files, last_job, token_changes })
     }
 
     /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;

@@ -6,6 +6,7 @@
 //! is one blob, sealed for that job; the document names them by number.
 
 mod collection;
+mod grants;
 mod number;
 mod seal;
 mod spec;
@@ -13,6 +14,7 @@ mod spec;
 use punctual_model::{Collection, CollectionKey, JobId, JobSpec, Mint};
 use thiserror::Error;
 
+pub use grants::{decode_grants, encode_grants};
 pub use number::Number;
 
 use crate::{Vault, VaultError};

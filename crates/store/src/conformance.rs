@@ -4,7 +4,7 @@
 //! tests run all of them by one macro, each as a test of its own:
 //!
 //! ```ignore
-//! async fn make() -> (std::sync::Arc<dyn punctual_store::Store>, impl Sized) {
+//! async fn make() -> (std::sync::Arc<MyStore>, impl Sized) {
 //!     (std::sync::Arc::new(MyStore::new()), ())
 //! }
 //! punctual_store::conformance!(crate::make);
@@ -15,6 +15,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests: one that can't set up should stop")]
 
 pub mod agenda;
+pub mod callers;
 pub mod claims;
 pub mod concurrency;
 pub mod edits;
@@ -132,6 +133,17 @@ macro_rules! conformance {
             a_repair_of_what_was_written_meanwhile_is_refused
             each_repair_has_its_own_answer
         }
+        $crate::conformance_cases! { $make, callers:
+            a_token_reads_back
+            tokens_are_listed_by_name
+            a_name_is_given_once_in_any_case
+            a_secret_is_given_once
+            a_replaced_token_keeps_its_name
+            a_deleted_token_is_gone
+            uses_are_noted_and_never_go_back
+            changes_of_tokens_are_told
+            there_are_only_so_many_tokens
+        }
         $crate::conformance_cases! { $make, survey:
             every_job_is_told_once_in_pages
             every_collection_is_told_once_in_pages
@@ -175,6 +187,7 @@ mod tests {
         let listed = |name: &str| list.lines().any(|line| line.trim() == name);
         for file in [
             include_str!("conformance/agenda.rs"),
+            include_str!("conformance/callers.rs"),
             include_str!("conformance/claims.rs"),
             include_str!("conformance/concurrency.rs"),
             include_str!("conformance/edits.rs"),

@@ -89,6 +89,13 @@ pub enum Refusal {
         /// How many that is.
         max: u32,
     },
+    /// A token has the same name, id or secret.
+    TokenExists,
+    /// There are as many tokens as there may be.
+    TooManyTokens {
+        /// How many that is.
+        max: usize,
+    },
     /// The subscription has as many collections of the plan as it may.
     TooManyCollections {
         /// The plan.

@@ -1,9 +1,9 @@
 //! The seam: what Punctual asks of whatever keeps its jobs.
 //!
-//! Four traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
-//! for whoever asks what happened, [`Survey`] for whoever checks that all is sound. Every method is one transaction and one sentence; every list is
-//! bounded; the time is always passed in. The conformance suite, not these comments, is the
-//! definition.
+//! Five traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
+//! for whoever asks what happened, [`Survey`] for whoever checks that all is sound, [`Callers`] for whoever
+//! authenticates. Every method is one transaction and one sentence; every list is bounded; the time is always
+//! passed in. The conformance suite, not these comments, is the definition.
 //!
 //! Besides the traits: a [`MemoryStore`] as the reference, and what the stores share so that they
 //! can't differ: the [`codec`] of stored documents, the [`Vault`] that seals secrets, the book of
@@ -13,6 +13,7 @@
 
 mod agenda;
 mod archive;
+mod callers;
 pub mod claims;
 pub mod codec;
 #[cfg(feature = "conformance")]
@@ -32,6 +33,7 @@ mod vault;
 
 pub use agenda::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
 pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
+pub use callers::{Callers, TOKENS_MAX};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
 pub use memory::MemoryStore;
@@ -45,7 +47,7 @@ pub use survey::{
 };
 pub use vault::{Place, Vault, VaultError};
 
-/// A whole store.
+/// All that concerns jobs. Tokens are not part of it: who runs jobs has no business with them.
 pub trait Store: Resources + Agenda + Archive + Survey {}
 
 impl<T: Resources + Agenda + Archive + Survey> Store for T {}

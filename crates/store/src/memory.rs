@@ -5,6 +5,7 @@
 
 mod agenda;
 mod archive;
+mod callers;
 mod repair;
 mod resources;
 mod survey;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use punctual_model::access::{Token, TokenHash, TokenId};
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
 };
@@ -26,12 +28,17 @@ use crate::{Group, Page, PageRow, StoredRecord};
 pub struct MemoryStore {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
+    token_changes: watch::Sender<u64>,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
-        Self { state: Mutex::new(State::default()), changes: watch::Sender::new(0) }
+        Self {
+            state: Mutex::new(State::default()),
+            changes: watch::Sender::new(0),
+            token_changes: watch::Sender::new(0),
+        }
     }
 
     /// A panic while the lock was held can't leave a half-written state behind worth refusing: checks
@@ -67,6 +74,9 @@ struct State {
     /// The generation of a job, some of whose records were let go of because there were too many.
     capped: HashMap<JobId, u32>,
     unregistered: BTreeSet<Name>,
+    tokens: BTreeMap<TokenId, Token>,
+    token_names: BTreeMap<Name, TokenId>,
+    token_hashes: HashMap<TokenHash, TokenId>,
     last_job: i64,
     last_sequence: i64,
     last_revision: i64,
@@ -87,6 +97,9 @@ impl Default for State {
             pruned_before: None,
             capped: HashMap::new(),
             unregistered: BTreeSet::new(),
+            tokens: BTreeMap::new(),
+            token_names: BTreeMap::new(),
+            token_hashes: HashMap::new(),
             last_job: 0,
             last_sequence: 0,
             last_revision: 0,

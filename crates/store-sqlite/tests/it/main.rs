@@ -14,10 +14,10 @@ mod world;
 
 use std::sync::Arc;
 
-use punctual_store::Store;
+use punctual_store_sqlite::SqliteStore;
 use tempfile::TempDir;
 
-async fn make() -> (Arc<dyn Store>, TempDir) {
+async fn make() -> (Arc<SqliteStore>, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     (Arc::new(world::open(dir.path())), dir)
 }

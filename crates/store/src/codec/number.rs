@@ -1,5 +1,6 @@
 //! The numbers that stand for enum values in documents and columns. They never change.
 
+use punctual_model::access::Role;
 use punctual_model::{Cause, CollectionState, JobState, RecordStatus, SkipReason, Sku, Transport};
 use punctual_recurrence::{Frequency, Weekday};
 
@@ -32,6 +33,7 @@ numbers! {
     Frequency { Minute = 0, Hour = 1, Day = 2, Week = 3, Month = 4, Year = 5 }
     JobState { Enabled = 0, Disabled = 1, Completed = 2, Faulted = 3 }
     RecordStatus { Completed = 0, Failed = 1, Postponed = 2 }
+    Role { Reader = 0, Operator = 1, Contributor = 2, Owner = 3 }
     SkipReason { Overlap = 0, Missed = 1 }
     Sku { Free = 0, Standard = 1, Premium = 2, P10Premium = 3, P20Premium = 4 }
     Transport { NotSpecified = 0, NetMessaging = 1, Amqp = 2 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use punctual_store::{MemoryStore, Store};
+use punctual_store::MemoryStore;
 
-async fn make() -> (Arc<dyn Store>, ()) {
+async fn make() -> (Arc<MemoryStore>, ()) {
     (Arc::new(MemoryStore::new()), ())
 }
 

@@ -1,0 +1,3 @@
+-- token_count: one number
+SELECT count(*)
+FROM tokens

@@ -1,0 +1,55 @@
+//! Tokens.
+
+use jiff::Timestamp;
+use punctual_model::Name;
+use punctual_model::access::{Token, TokenId};
+use punctual_store::instant::to_ticks;
+use punctual_store::{Refusal, TOKENS_MAX, codec};
+use rusqlite::params;
+
+use super::Desk;
+use crate::mishap::Mishap;
+use crate::{query, row};
+
+impl Desk {
+    pub(crate) fn create_token(&mut self, token: &Token) -> Result<Result<(), Refusal>, Mishap> {
+        let count = row::number(&self.conn, query::token_count, [])?.unwrap_or(0);
+        if count >= row::bound(TOKENS_MAX) {
+            return Ok(Err(Refusal::TooManyTokens { max: TOKENS_MAX }));
+        }
+        let rows = self.conn.prepare_cached(query::insert_token)?.execute(params![
+            token.id.0,
+            token.name,
+            Name::new(token.name.as_str()).folded(),
+            token.hash.0,
+            codec::encode_grants(&token.grants),
+            to_ticks(token.created_at),
+            token.expires_at.map(to_ticks),
+            token.last_used_at.map(to_ticks),
+        ])?;
+        Ok(if rows == 1 { Ok(()) } else { Err(Refusal::TokenExists) })
+    }
+
+    pub(crate) fn replace_token(&mut self, token: &Token) -> Result<bool, Mishap> {
+        let rows = self.conn.prepare_cached(query::update_token)?.execute(params![
+            token.id.0,
+            token.hash.0,
+            codec::encode_grants(&token.grants),
+            token.expires_at.map(to_ticks),
+            token.last_used_at.map(to_ticks),
+        ])?;
+        Ok(rows == 1)
+    }
+
+    pub(crate) fn delete_token(&mut self, id: &TokenId) -> Result<bool, Mishap> {
+        Ok(self.conn.prepare_cached(query::delete_token)?.execute([&id.0])? == 1)
+    }
+
+    pub(crate) fn note_token_uses(&mut self, uses: &[(TokenId, Timestamp)]) -> Result<(), Mishap> {
+        let mut statement = self.conn.prepare_cached(query::note_token_use)?;
+        for (id, used_at) in uses {
+            statement.execute(params![id.0, to_ticks(*used_at)])?;
+        }
+        Ok(())
+    }
+}
