@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::state::ApiState;
 
-/// The content type of what the clients of this API read.
+/// The content type of JSON answers.
 pub(crate) const JSON: &str = "application/json; charset=utf-8";
 
-/// An answer before the headers that every answer has.
+/// An answer without the headers that every answer has.
 pub(crate) struct Answer {
     status: StatusCode,
     content: Option<(&'static str, Body)>,
@@ -32,13 +32,13 @@ impl Answer {
         Ok(Self::with(StatusCode::CREATED, body))
     }
 
-    /// 200 with a body of any type: bytes, text, or a stream that goes on while somebody reads it.
+    /// 200 with a body of any type: bytes, text, or a stream.
     pub(crate) fn content(content_type: &'static str, body: impl Into<Body>) -> Result<Self, ApiError> {
         let content = Some((content_type, body.into()));
         Ok(Self { status: StatusCode::OK, content, headers: Vec::new() })
     }
 
-    /// A status without a body. The clients take no 204 where they expect 200.
+    /// A status without a body. The clients accept no 204 where they expect 200.
     pub(crate) fn empty(status: StatusCode) -> Result<Self, ApiError> {
         Ok(Self { status, content: None, headers: Vec::new() })
     }
@@ -51,7 +51,7 @@ impl Answer {
         self
     }
 
-    /// The same answer, naming the members of the request that were ignored because nobody knows them.
+    /// The same answer with a header that names the members of the request which were ignored as unknown.
     pub(crate) fn with_ignored(self, ignored: Option<&str>) -> Self {
         match ignored {
             Some(members) => self.with_header(HeaderName::from_static("x-punctual-ignored"), members),
@@ -136,7 +136,7 @@ impl Ids {
     }
 }
 
-/// What the caller is told when the store is in trouble; the log has the reason.
+/// The error for a caller when the store fails; the log has the reason.
 pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
     match trouble {
         Trouble::Busy { .. } | Trouble::Closed { .. } => {
@@ -147,7 +147,7 @@ pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
             tracing::error!(error = %Chain(trouble), "what is stored can't be read");
             ApiError::unreadable(what, detail)
         }
-        // The store logs these when they begin and when they are over.
+        // The store logs when these begin and when they are over.
         Trouble::Full { .. } => ApiError::insufficient_storage(),
         Trouble::Unwritable { .. } => ApiError::unwritable(),
         Trouble::Failed { .. } => {

@@ -20,10 +20,10 @@ use punctual_model::{Collection, CollectionKey};
 use crate::answer::trouble;
 use crate::state::ApiState;
 
-async fn read(state: &ApiState, key: &CollectionKey) -> Result<Option<Collection>, ApiError> {
+async fn load(state: &ApiState, key: &CollectionKey) -> Result<Option<Collection>, ApiError> {
     state.store.collection(key).await.map_err(|error| trouble(&error))
 }
 
 async fn find(state: &ApiState, key: &CollectionKey) -> Result<Collection, ApiError> {
-    read(state, key).await?.ok_or_else(|| ApiError::collection_not_found(key))
+    load(state, key).await?.ok_or_else(|| ApiError::collection_not_found(key))
 }

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Answer;
 use crate::state::ApiState;
 
-/// What is known of the health of a store, as it is written.
+/// The health of a store, as JSON.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkup {
     /// `healthy`, `findings`, `trouble` (the store can't be read or written, or has a problem as a whole), or
-    /// `off` (nobody looks).
+    /// `off` (there is no inspector).
     pub status: String,
     /// The version of the program.
     pub version: String,
@@ -26,19 +26,19 @@ pub struct Checkup {
     pub schema_version: Option<u32>,
     /// The time now, by the schedule's clock.
     pub time: String,
-    /// How many jobs there are now; none if the store could not say in time.
+    /// How many jobs there are now; none if the store could not count in time.
     #[serde(default)]
     pub jobs: Option<Jobs>,
-    /// How far looking has come.
+    /// The progress of the inspector.
     pub scan: Scan,
-    /// The entry that has been due for longest and that nobody has taken.
+    /// The unclaimed entry that has been due for longest.
     pub oldest_due: Option<OldestDue>,
-    /// What is wrong with the store as a whole, a sentence each that says what to do.
+    /// What is wrong with the store as a whole: sentences that say what to do.
     #[serde(default)]
     pub problems: Vec<String>,
-    /// What can be found, how much of it there is, and what it means.
+    /// The kinds of findings: how many there are, and what they mean.
     pub kinds: Vec<Kind>,
-    /// What does not hold now.
+    /// The open findings.
     pub findings: Vec<FindingView>,
 }
 
@@ -58,7 +58,7 @@ pub struct Jobs {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Faulted {
-    /// The number of the job.
+    /// The id of the job.
     pub job_id: i64,
     /// Its resource id.
     pub job: String,
@@ -66,19 +66,19 @@ pub struct Faulted {
     pub ended_at: String,
 }
 
-/// How far looking has come.
+/// The progress of the inspector.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Scan {
-    /// How far the pass under way over all jobs is, from 0 to 1.
+    /// The progress of the pass under way, from 0 to 1.
     pub progress: Option<f64>,
-    /// How many passes have ended.
+    /// The number of complete passes.
     pub pass_count: u64,
-    /// When the last one did.
+    /// When the last one ended.
     pub last_pass_ended_at: Option<String>,
     /// How long it took, in real seconds.
     pub last_pass_seconds: Option<f64>,
-    /// How many jobs the last one looked at.
+    /// The number of jobs of the last pass.
     pub job_count: Option<u64>,
     /// Why the store can't be read, if it can't.
     pub trouble: Option<String>,
@@ -88,7 +88,7 @@ pub struct Scan {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OldestDue {
-    /// The number of its job.
+    /// The id of its job.
     pub job_id: i64,
     /// Since when.
     pub due_at: String,
@@ -102,7 +102,7 @@ pub struct OldestDue {
 pub struct Kind {
     /// Its name.
     pub kind: String,
-    /// How many there are now.
+    /// How many are open now.
     pub open: u64,
     /// How many there were since the start.
     pub total: u64,
@@ -118,10 +118,9 @@ pub struct Kind {
 pub struct FindingView {
     /// The name of its kind.
     pub kind: String,
-    /// The number of the job, if it is about one.
-    /// The number of the job; none if it is about the whole server.
+    /// The id of the job; none if it is not about one.
     pub job_id: Option<i64>,
-    /// The resource id of the job, if it is known.
+    /// The resource id of the job, if it is about one and the id is known.
     pub job: Option<String>,
     /// The resource id of the collection or group, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,14 +128,14 @@ pub struct FindingView {
     /// The sequence number of the record, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<i64>,
-    /// With which values.
+    /// The values that violate the invariant.
     pub detail: String,
     /// When it was found, by the schedule's clock.
     pub found_at: String,
 }
 
 impl Checkup {
-    /// What a report and a census say at a time.
+    /// The checkup of a report and a census at an instant.
     pub fn new(report: &Report, census: Option<&Census>, now: Timestamp) -> Self {
         let status = match report {
             Report { outage: Some(_), .. } => "trouble",
@@ -240,7 +239,7 @@ impl FindingView {
     }
 }
 
-/// What a kind of finding means, and what to do.
+/// The meaning of a kind of finding, and what to do.
 fn explain(kind: FindingKind) -> (&'static str, &'static str) {
     match kind {
         FindingKind::Overdue => (
@@ -311,10 +310,10 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
     }
 }
 
-/// How many faulted jobs are named.
+/// The most faulted jobs that are named.
 pub const FAULTED_NAMED: usize = 5;
 
-/// How long the store may take to count. A store that hangs is what doctor is asked about.
+/// How long the store may take to count. A hanging store is what doctor is asked about.
 const CENSUS_TIME_MAX: Duration = Duration::from_secs(2);
 
 pub(crate) async fn get(state: &ApiState) -> Result<Answer, ApiError> {

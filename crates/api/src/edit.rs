@@ -1,4 +1,4 @@
-//! The way to the edit layer, and its refusals in the words of the API.
+//! Access to the edit layer, and its errors as errors of the API.
 
 use punctual_arm::{ApiError, quota};
 use punctual_edit::{EditError, Editor};
@@ -7,12 +7,12 @@ use crate::answer::trouble;
 use crate::state::ApiState;
 
 impl ApiState {
-    /// Makes changes.
+    /// The editor of this server.
     pub(crate) fn editor(&self) -> Editor<'_> {
         Editor { store: &*self.store, clock: &self.clock, limits: &self.settings.limits }
     }
 
-    /// What the caller is told of a change that was not made.
+    /// The error for a caller whose change was not made.
     pub(crate) fn refused(&self, error: EditError<ApiError>) -> ApiError {
         let limits = &self.settings.limits;
         match error {

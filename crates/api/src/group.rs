@@ -1,4 +1,4 @@
-//! Resource groups: as much of them as the clients of collections need.
+//! Resource groups, as far as clients of collections need them.
 
 use http::{StatusCode, header};
 use punctual_arm::{ApiError, id, page, provider};
@@ -6,7 +6,7 @@ use punctual_model::{GroupKey, Name, guid};
 use punctual_store::Group;
 
 use crate::answer::{Answer, trouble};
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::unreadable;
 
@@ -37,12 +37,12 @@ pub(crate) async fn head(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> R
 pub(crate) async fn put(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     key: &GroupKey,
 ) -> Result<Answer, ApiError> {
     call.any_version()?;
     id::check_group(key)?;
-    let body = body.read().await?;
+    let body = body.into_bytes().await?;
     let editor = state.editor();
     let written = editor.put_group(key, |existing| {
         let location = existing.map(|group| group.location.as_str());
@@ -52,8 +52,8 @@ pub(crate) async fn put(
     if new { Answer::created(&render(&group)) } else { Answer::ok(&render(&group)) }
 }
 
-/// `DELETE /subscriptions/{s}/resourcegroups/{rg}`: all that is in it goes, before the answer. Clients
-/// expect an operation to poll, so they get one that is done.
+/// `DELETE /subscriptions/{s}/resourcegroups/{rg}`: everything in it is deleted before the answer. Clients
+/// expect an operation to poll, so they get one that is complete.
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
     call.any_version()?;
     state.editor().delete_group(key).await.map_err(|error| state.refused(error))?;
@@ -64,7 +64,7 @@ pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) ->
     Ok(answer.with_header(header::LOCATION, &link).with_header(header::RETRY_AFTER, "1"))
 }
 
-/// `GET /subscriptions/{s}/operationresults/{id}`: whatever it was, it is done.
+/// `GET /subscriptions/{s}/operationresults/{id}`: every operation is complete.
 pub(crate) fn operation(call: &Call<'_>) -> Result<Answer, ApiError> {
     call.any_version()?;
     Answer::empty(StatusCode::OK)

@@ -1,4 +1,4 @@
-//! For people and machines that ask whether somebody is there.
+//! Health endpoints for people and machines.
 
 use punctual_arm::ApiError;
 use punctual_model::{CollectionKey, GroupKey};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::answer::{Answer, trouble};
 use crate::state::ApiState;
 
-/// `GET /`: what this is.
+/// `GET /`: what this server is.
 pub(crate) fn welcome() -> Result<Answer, ApiError> {
     Answer::ok(&json!({
         "name": "punctual",

@@ -1,5 +1,6 @@
 //! The operations of jobs.
 
+mod conversion;
 mod delete;
 mod get;
 mod history;
@@ -7,7 +8,6 @@ mod list;
 mod occurrences;
 mod patch;
 mod put;
-mod reading;
 mod run;
 
 pub(crate) use delete::delete;
@@ -26,15 +26,15 @@ use punctual_store::FoundJob;
 use crate::answer::trouble;
 use crate::state::ApiState;
 
-/// The collection that a job is in, which must exist, and the job, if it does.
-async fn read(state: &ApiState, key: &JobKey) -> Result<(Collection, Option<Job>), ApiError> {
+/// The collection of a job, which must exist, and the job, if it exists.
+async fn load(state: &ApiState, key: &JobKey) -> Result<(Collection, Option<Job>), ApiError> {
     let found = state.store.job_in_collection(key).await.map_err(|error| trouble(&error))?;
     found.ok_or_else(|| ApiError::collection_not_found(&key.collection))
 }
 
 /// A job that must exist, with its collection.
 async fn find(state: &ApiState, key: &JobKey) -> Result<(Collection, Job), ApiError> {
-    let (collection, job) = read(state, key).await?;
+    let (collection, job) = load(state, key).await?;
     Ok((collection, job.ok_or_else(|| ApiError::job_not_found(key))?))
 }
 
@@ -47,7 +47,7 @@ async fn find_id(state: &ApiState, key: &JobKey) -> Result<(JobId, JobKey), ApiE
     }
 }
 
-/// Those of some jobs that are in flight. Few jobs are due, so few are asked about.
+/// Those of some jobs that are in flight. Only due jobs can be, so the store is asked about few.
 async fn in_flight(state: &ApiState, jobs: &[Job]) -> Result<Vec<JobId>, ApiError> {
     let now = state.now();
     let is_due = |job: &&Job| job.progress.entry.is_some_and(|entry| entry.due_at <= now);
@@ -58,7 +58,7 @@ async fn in_flight(state: &ApiState, jobs: &[Job]) -> Result<Vec<JobId>, ApiErro
     state.store.in_flight(&due).await.map_err(|error| trouble(&error))
 }
 
-/// A job as it is shown; `in_flight` are those of which something is being carried out now.
+/// Renders a job; `in_flight` are the jobs with an attempt in flight.
 fn render<'a>(
     job: &'a Job,
     collection: &Collection,

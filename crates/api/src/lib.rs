@@ -1,9 +1,9 @@
 //! The management API.
 //!
-//! Every request takes the same way: [`operation`] finds what it asks for, [`route`] calls the endpoint, which
-//! reads what it needs within bounds ([`request`]), converts, decides and stores, [`answer`] writes status,
-//! headers and body. There is no layer besides. This crate does not know the runner: it changes the store, and
-//! whoever runs jobs is woken by that.
+//! Every request takes the same way: [`operation`] finds the operation, [`route`] calls the endpoint, which
+//! reads the request within bounds ([`request`]), converts it, has it decided and stored, and [`answer`] writes
+//! status, headers and body. There is no other layer. This crate does not know the runner: it changes the
+//! store, which wakes the runner.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 

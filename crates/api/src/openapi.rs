@@ -1,10 +1,10 @@
-//! `GET /openapi.json`: the description of this API for programs.
+//! `GET /openapi.json`: the description of this API.
 
 use punctual_arm::ApiError;
 
 use crate::answer::{Answer, JSON};
 
-/// The description, as it is published.
+/// The published description.
 const DOCUMENT: &str = include_str!("../openapi.json");
 
 pub(crate) fn get() -> Result<Answer, ApiError> {

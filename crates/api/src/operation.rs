@@ -1,32 +1,31 @@
-//! What a request asks for: a verb on a scope, found once from its method and path.
+//! The operation of a request: a verb on a scope, found once from method and path.
 //!
-//! Whoever needs to know what is being done takes it from here, so that all say the same: which code answers,
-//! what it is called in logs and counters, and what right it takes.
+//! Dispatch, logs, metrics and authorization all use it, so that they agree.
 
 use punctual_arm::split_path;
 use punctual_model::{CollectionKey, GroupKey, JobKey, Level, Name, Scope};
 
 use crate::route::{Endpoint, ROUTES};
 
-/// What one request asks for.
+/// The operation of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     pub(crate) route: &'static Route,
     pub(crate) scope: Scope,
 }
 
-/// One line of [`ROUTES`]: an operation of the API, whatever it is done to.
+/// One line of [`ROUTES`]: an operation of the API, for any scope.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
-    /// What it is called: `operationId` in the description. It never changes.
+    /// Its name: `operationId` in the description. It never changes.
     pub name: &'static str,
-    /// By these methods, in capitals.
+    /// Its methods, in capitals.
     pub methods: &'static [&'static str],
-    /// The scope that its path names.
+    /// The level of the scope that its path names.
     pub level: Level,
-    /// What its path has behind the scope, without slashes around it; `{…}` is any one segment.
+    /// The rest of its path after the scope, without slashes around it; `{…}` is any one segment.
     pub tail: &'static str,
-    /// What is done.
+    /// What it does.
     pub verb: Verb,
     /// What it is done to, as ARM calls it.
     pub resource: &'static str,
@@ -37,13 +36,13 @@ pub struct Route {
 /// What is done to a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// Asks whether the server is there; learns nothing of what is on it.
+    /// Asks whether the server is there; reads nothing of its content.
     Probe,
     /// Changes nothing.
     Read,
     /// Creates, replaces or changes.
     Write,
-    /// Deletes, with all that is in it.
+    /// Deletes, with all content.
     Delete,
     /// Runs a job once.
     Run,
@@ -57,12 +56,12 @@ pub enum Verb {
     Unregister,
 }
 
-/// Why a request asks for nothing that there is.
+/// Why a request has no operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoOperation {
-    /// There is no such path.
+    /// No operation has this path.
     Path,
-    /// There is, but not with this method; these are the ones it has.
+    /// The path exists, but not with this method; these are its methods.
     Method { allowed: String },
 }
 
@@ -85,7 +84,7 @@ impl Operation {
         }
     }
 
-    /// The subscription of an operation whose route names one.
+    /// The subscription of an operation whose route has one.
     pub(crate) fn subscription(&self) -> &Name {
         match &self.scope {
             Scope::Subscription(name) => name,
@@ -93,7 +92,7 @@ impl Operation {
         }
     }
 
-    /// The group of an operation whose route names one.
+    /// The group of an operation whose route has one.
     pub(crate) fn group(&self) -> &GroupKey {
         match &self.scope {
             Scope::Group(key) => key,
@@ -103,7 +102,7 @@ impl Operation {
         }
     }
 
-    /// The collection of an operation whose route names one.
+    /// The collection of an operation whose route has one.
     pub(crate) fn collection(&self) -> &CollectionKey {
         match &self.scope {
             Scope::Collection(key) => key,
@@ -111,7 +110,7 @@ impl Operation {
         }
     }
 
-    /// The job of an operation whose route names one.
+    /// The job of an operation whose route has one.
     pub(crate) fn job(&self) -> &JobKey {
         match &self.scope {
             Scope::Job(key) => key,
@@ -121,14 +120,15 @@ impl Operation {
         }
     }
 
-    /// A test asks for every route once, so that this is not reached.
+    /// A test requests every route once, so this is not reached.
     fn misrouted(&self) -> ! {
         panic!("the endpoint of {} is called with another scope than its route has", self.route.name)
     }
 }
 
 impl Route {
-    /// The right that it takes, as ARM calls it, such as `Microsoft.Scheduler/jobcollections/jobs/run/action`.
+    /// The permission that it requires, as ARM calls it, such as
+    /// `Microsoft.Scheduler/jobcollections/jobs/run/action`.
     pub fn action(&self) -> String {
         let done = match self.verb {
             Verb::Probe | Verb::Read => "read",
@@ -144,7 +144,7 @@ impl Route {
     }
 }
 
-/// Whether a tail is that of a route; fixed segments match in any letter case.
+/// Whether a tail matches that of a route; fixed segments match in any letter case.
 fn fits(pattern: &str, tail: &str) -> bool {
     let (mut expected, mut segments) = (pattern.split('/'), tail.split('/'));
     loop {

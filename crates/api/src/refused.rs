@@ -1,6 +1,6 @@
 //! Requests that are refused before they are routed.
 //!
-//! A server refuses a head that it can't read, or not in full, without asking anybody: what it answers is made
+//! The server refuses a head that it can't read, or that is too large, before any routing. Its answer is made
 //! here, so that it has the form of every other error.
 
 use http::{HeaderMap, Method, Response};
@@ -26,8 +26,8 @@ pub fn refused_head(state: &ApiState, status: u16) -> Response<Vec<u8>> {
     Response::from_parts(parts, error.to_json().to_string().into_bytes())
 }
 
-/// Why the headers of a request are not looked at, if they are not. Over HTTP/1.1 the server has refused such
-/// a head already.
+/// Why the headers of a request are refused, if they are. Over HTTP/1.1 the server has refused such a head
+/// already.
 pub(crate) fn refused_headers(headers: &HeaderMap) -> Option<ApiError> {
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     (bytes > HEAD_BYTES_MAX || headers.len() > HEADERS_MAX).then(headers_too_large)

@@ -1,4 +1,4 @@
-//! What an operation reads of a request, within bounds.
+//! Reads requests within bounds.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use punctual_arm::{ApiError, ApiVersion, Dialect, Query};
 use crate::refused::refused_headers;
 use crate::state::ApiState;
 
-/// The largest body that is read; a job is at most 16 K.
+/// The largest body; a job is at most 16 K.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// The longest path and query: names, a filter and a token fit many times.
 pub(crate) const TARGET_BYTES_MAX: usize = 8 * 1024;
 
-/// A caller that takes longer to send its body is gone, or wants to hold a connection.
+/// A caller that takes longer to send its body is gone, or tries to occupy a connection.
 const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A request, its query decoded.
@@ -28,8 +28,8 @@ pub(crate) struct Call<'a> {
     pub(crate) query: Query,
 }
 
-/// A body that was not read yet. It stands apart, because a body can't be shared between threads.
-pub(crate) struct Unread(pub(crate) Body);
+/// A body that was not read yet. It is separate because a body can't be shared between threads.
+pub(crate) struct UnreadBody(pub(crate) Body);
 
 impl<'a> Call<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
@@ -38,7 +38,7 @@ impl<'a> Call<'a> {
         Self { headers: &parts.headers, uri: &parts.uri, query }
     }
 
-    /// Why the request is not even looked at, if it is not.
+    /// Why the request is refused before anything else, if it is.
     pub(crate) fn refusal(&self) -> Option<ApiError> {
         let target = self.uri.path_and_query().map_or(0, |target| target.as_str().len());
         if target > TARGET_BYTES_MAX {
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
         if let Some(error) = refused_headers(self.headers) {
             return Some(error);
         }
-        // A page of another site in the browser of somebody who may reach us must not give orders. The
+        // A page of another site in the browser of a user who can reach this server must not send commands. The
         // clients of this API send no Origin; browsers always do where it matters.
         let origin = self.headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
         let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
@@ -63,12 +63,12 @@ impl<'a> Call<'a> {
         ApiVersion::read(self.query.get("api-version"))
     }
 
-    /// Checks that there is an api-version, for operations that are the same in all of them.
+    /// Checks that there is an api-version, for operations that are equal in all of them.
     pub(crate) fn any_version(&self) -> Result<(), ApiError> {
         ApiVersion::require_any(self.query.get("api-version"))
     }
 
-    /// How this caller wants durations and the like.
+    /// The dialect of this caller.
     pub(crate) fn dialect(&self, list: bool) -> Dialect {
         let user_agent = self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
         Dialect::of(user_agent, list)
@@ -84,7 +84,7 @@ impl<'a> Call<'a> {
         Query::default().next_link(&format!("{}{path}", self.base(state)), name, value)
     }
 
-    /// How the caller reaches this server.
+    /// The base URL under which the caller reaches this server.
     fn base(&self, state: &ApiState) -> String {
         if let Some(url) = &state.settings.public_url {
             return url.trim_end_matches('/').to_owned();
@@ -95,9 +95,9 @@ impl<'a> Call<'a> {
     }
 }
 
-impl Unread {
-    /// The whole body.
-    pub(crate) async fn read(self) -> Result<Bytes, ApiError> {
+impl UnreadBody {
+    /// Reads the whole body.
+    pub(crate) async fn into_bytes(self) -> Result<Bytes, ApiError> {
         let limited = Limited::new(self.0, BODY_BYTES_MAX);
         match tokio::time::timeout(BODY_TIME_MAX, limited.collect()).await {
             Err(_elapsed) => Err(ApiError::request_timeout()),

@@ -1,14 +1,14 @@
-//! All operations of the API in one table, and what answers each.
+//! The table of all operations, and the endpoint of each.
 //!
-//! A request is answered by the endpoint of the one line that has its method and path; where there is no such
-//! line there is no such operation. `docs/reference/api.md` and `openapi.json` are compared with this table.
+//! A request is answered by the endpoint of the line with its method and path; without such a line there is no
+//! such operation. Tests compare `docs/reference/api.md` and `openapi.json` with this table.
 
 use punctual_arm::ApiError;
 use punctual_model::Level;
 
 use crate::answer::Answer;
 use crate::operation::{Operation, Route, Verb};
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{collection, doctor, group, health, job, openapi, provider};
 
@@ -29,8 +29,8 @@ const JOBS: &str = "Microsoft.Scheduler/jobcollections/jobs";
 const HISTORIES: &str = "Microsoft.Scheduler/jobcollections/jobs/jobhistories";
 const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 
-/// Every operation: its endpoint, its name, its methods, the scope that its path names and what the path has
-/// behind that, what is done, and to what.
+/// Every operation: its endpoint, its name, its methods, the level of its scope, the rest of its path, its
+/// verb, and its resource.
 #[rustfmt::skip]
 pub const ROUTES: &[Route] = {
     use Endpoint::*;
@@ -80,7 +80,7 @@ pub const ROUTES: &[Route] = {
     ]
 };
 
-/// What answers an operation.
+/// The endpoint that answers an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Welcome,
@@ -121,7 +121,7 @@ pub(crate) async fn answer(
     asked: &Operation,
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
 ) -> Result<Answer, ApiError> {
     match asked.route.endpoint {
         Endpoint::Welcome => health::welcome(),

@@ -1,4 +1,4 @@
-//! One request: what it asks for, and its answer.
+//! Serves one request.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use punctual_model::Scope;
 
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::route::{self, Endpoint, ROUTES};
 use crate::state::ApiState;
 
-/// Answers a request. Whatever goes wrong is an answer, too.
+/// Answers a request. Every error is an answer, too.
 pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let call = Call::new(&parts);
     let ids = Ids::new(&state);
     let answer = match call.refusal() {
         Some(error) => Err(error),
-        None => answer(&state, &call, Unread(body), parts.method.as_str(), parts.uri.path()).await,
+        None => answer(&state, &call, UnreadBody(body), parts.method.as_str(), parts.uri.path()).await,
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
 }
@@ -30,7 +30,7 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
 async fn answer(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     method: &str,
     path: &str,
 ) -> Result<Answer, ApiError> {
@@ -44,7 +44,7 @@ async fn answer(
     }
 }
 
-/// What to say of a path that no operation has: which part of it is wrong, and what could stand there.
+/// The error for a path that no operation has: which part of it is wrong, and what is known instead.
 fn no_operation(path: &str) -> ApiError {
     let Some((scope, tail)) = split_path(path) else { return ApiError::no_operation(path) };
     let what = match &scope {
@@ -59,7 +59,7 @@ fn no_operation(path: &str) -> ApiError {
     ApiError::no_operation_on(&what, tail, &known.into_iter().collect::<Vec<_>>())
 }
 
-/// Answers a request to a process that serves nothing but health.
+/// Answers a request to a process that serves only health.
 pub(crate) async fn serve_health(
     State(state): State<Arc<ApiState>>,
     request: Request<Body>,
@@ -68,7 +68,7 @@ pub(crate) async fn serve_health(
     let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
     let answer = match Operation::find(parts.method.as_str(), parts.uri.path()) {
         Ok(operation) if served.contains(&operation.route.endpoint) => {
-            route::answer(&operation, &state, &Call::new(&parts), Unread(body)).await
+            route::answer(&operation, &state, &Call::new(&parts), UnreadBody(body)).await
         }
         Ok(_) | Err(_) => Err(ApiError::no_operation(parts.uri.path())),
     };

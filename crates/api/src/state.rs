@@ -1,4 +1,4 @@
-//! What every operation may use.
+//! What all operations share.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, Limits, Mint};
 use punctual_store::Store;
 
-/// What operations share.
+/// What all operations share.
 pub struct ApiState {
     /// What keeps the jobs.
     pub store: Arc<dyn Store>,
@@ -16,19 +16,19 @@ pub struct ApiState {
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
     pub mint: Arc<dyn Mint>,
-    /// Knows whether what must hold does.
+    /// The report of the inspector.
     pub inspection: Arc<dyn Inspection>,
     /// What can be set.
     pub settings: Settings,
 }
 
-/// What can be set.
+/// The settings of the API.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// The regions that collections may be in.
     pub locations: Locations,
-    /// How callers reach this server, such as `https://scheduler.example.com`, where that is not what
-    /// their `Host` header says; links to next pages begin with it.
+    /// How callers reach this server, such as `https://scheduler.example.com`, if that differs from their
+    /// `Host` header; links to next pages begin with it.
     pub public_url: Option<String>,
     /// Whether callers come over TLS.
     pub secure: bool,

@@ -1,5 +1,5 @@
-//! Rows that a list had to leave out because they can't be read: the answer names them in a header, the log
-//! says why, and the inspector looks at them.
+//! Rows that a list leaves out because they can't be read: the answer names them in a header, the log has the
+//! reason, and the inspector examines them.
 
 use http::HeaderName;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -8,16 +8,16 @@ use punctual_store::Unreadable;
 use crate::answer::Answer;
 use crate::state::ApiState;
 
-/// The header that names what a list lacks.
+/// The header that names the missing rows.
 const HEADER: HeaderName = HeaderName::from_static("x-punctual-unreadable");
 
-/// How many are named in the header; of the others, how many there are.
+/// The most rows that are named in the header; of the others it has the number.
 const NAMED_MAX: usize = 20;
 
-/// What is not written as it is in the header: `,` and `;` part the names.
+/// The characters that are escaped in the header: `,` and `;` separate the names.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b',').add(b';');
 
-/// Tells of rows that are not in this answer.
+/// Reports rows that are not in this answer.
 pub(crate) fn tell(state: &ApiState, answer: Answer, unreadable: &[Unreadable]) -> Answer {
     if unreadable.is_empty() {
         return answer;

@@ -1,4 +1,4 @@
-//! Actions: what a job does, its retries, and the error actions behind it.
+//! Actions: what a job does, its retries, and its error actions.
 
 mod authentication;
 mod http;
@@ -28,9 +28,9 @@ pub(crate) static SHAPE: [Member; 7] = [
 pub(crate) struct Reading<'a> {
     /// The plan of the job's collection, and what it allows.
     pub(crate) plan: (Sku, PlanLimits),
-    /// The stored action of the same step, whose secrets hold where none are given: in a PATCH only.
+    /// The stored action of the same step, whose secrets are kept where a PATCH gives none.
     pub(crate) kept: Option<&'a Action>,
-    /// The stored main action: a certificate that was opened before need not be opened again.
+    /// The stored main action: a certificate that was opened before is not opened again.
     pub(crate) opened: Option<&'a Action>,
 }
 
@@ -54,7 +54,7 @@ enum Type {
 }
 
 impl Type {
-    /// The member that says what is to be done.
+    /// The member that holds the details of this type.
     fn member(self) -> &'static str {
         match self {
             Self::Http | Self::Https => "request",
@@ -101,7 +101,7 @@ fn read_step(
     let kind = match action.name_of("type", &TYPES, problems) {
         Some(declared) => read_kind(&action, declared, reading, problems),
         None => {
-            // What is wrong with what is there shall be told along with the wrong type.
+            // Report problems of the other members along with the wrong type.
             let given = TYPES.into_iter().map(|(_, one)| one).filter(|one| !matches!(one, Type::Https));
             for one in given.filter(|one| action.get(one.member()).is_some()) {
                 read_kind(&action, one, reading, problems);
@@ -188,7 +188,7 @@ pub(crate) fn render(action: &Action, dialect: Dialect) -> Json<'_> {
     members.into()
 }
 
-/// How many bytes of secrets an action and its error actions hold.
+/// The bytes of all secrets of an action and its error actions.
 pub(crate) fn secret_bytes(action: &Action) -> usize {
     action
         .steps()

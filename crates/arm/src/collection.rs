@@ -31,7 +31,7 @@ pub struct CollectionContext<'a> {
     pub now: Timestamp,
 }
 
-/// Reads the body of a PUT: the collection as it shall be, with the revision that it has.
+/// Reads the body of a PUT: the new collection, with the revision of the existing one.
 pub fn read_put(
     body: &[u8],
     key: &CollectionKey,
@@ -40,11 +40,11 @@ pub fn read_put(
 ) -> Result<Collection, ApiError> {
     let document = parse(body)?;
     let unknown = Unknown::of(&document, shape::COLLECTION, context.version);
-    read(&document, key, existing, &unknown, context)
+    read_document(&document, key, existing, &unknown, context)
 }
 
-/// Reads the body of a PATCH onto the stored collection: what is not mentioned keeps its value, null
-/// removes, tags are replaced whole.
+/// Reads the body of a PATCH onto the stored collection: absent members keep their value, null removes, tags
+/// are replaced as a whole.
 pub fn read_patch(
     body: &[u8],
     existing: &Collection,
@@ -66,11 +66,10 @@ pub fn read_patch(
         members.remove("tags");
     }
     merge(&mut document, patch);
-    read(&document, &existing.key, Some(existing), &unknown, context)
+    read_document(&document, &existing.key, Some(existing), &unknown, context)
 }
 
-/// The members of a body that are ignored under this api-version because nobody knows them, as the value of a
-/// header.
+/// The unknown members of a body, which are ignored under this api-version, as the value of a header.
 pub fn ignored(body: &[u8], version: ApiVersion) -> Option<String> {
     shape::ignored(body, shape::COLLECTION, version)
 }
@@ -80,7 +79,7 @@ fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
         .map_err(|why| ApiError::bad_request(format!("Malformed Job Collection Object: {why}.")))
 }
 
-fn read(
+fn read_document(
     document: &Json<'_>,
     key: &CollectionKey,
     existing: Option<&Collection>,
@@ -98,7 +97,7 @@ fn read(
     }
 }
 
-/// `None` only with a problem. Regions have errors of their own, which outrank other problems.
+/// `None` only with a problem. Regions have errors of their own, which come before other problems.
 fn read_members(
     document: &Json<'_>,
     key: &CollectionKey,
@@ -134,7 +133,7 @@ fn read_members(
     }))
 }
 
-/// A collection stays in its region, even in one that is no longer on the list.
+/// A collection stays in its region, even if that is not on the list any more.
 fn read_location(
     document: &Object<'_>,
     key: &CollectionKey,
@@ -202,7 +201,7 @@ fn read_sku(
         ];
         return sku.name_of("name", &known, problems);
     }
-    // An old client can say only `Premium`; it must not change which premium plan that is.
+    // An old client can only write `Premium`, which must not change the premium plan of a collection.
     let premium = existing.map(|collection| collection.sku);
     let premium =
         premium.filter(|sku| matches!(sku, Sku::P10Premium | Sku::P20Premium)).unwrap_or(Sku::Premium);
@@ -301,7 +300,7 @@ pub fn answer(collection: &Collection, version: ApiVersion) -> Json<'_> {
     members.into()
 }
 
-/// `maxJobOccurrence` is kept and never shown, as in the original service.
+/// `maxJobOccurrence` is stored and never shown, as in the original service.
 fn render_quota(quota: &Quota) -> Json<'_> {
     let mut members = Members::new();
     if let Some(count) = quota.job_count_max {
@@ -324,7 +323,7 @@ fn state_name(state: CollectionState) -> &'static str {
     }
 }
 
-/// A plan's name under an api-version.
+/// The name of a plan under an api-version.
 pub(crate) fn sku_name(sku: Sku, version: ApiVersion) -> &'static str {
     match sku {
         Sku::Free => "Free",

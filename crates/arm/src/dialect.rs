@@ -1,4 +1,4 @@
-//! Client dialects: who reads durations in which form, and one misspelt name.
+//! Client dialects: which client reads durations in which form, and which misspelt name.
 //!
 //! The real service wrote .NET TimeSpans and `occurrence`. Two Python clients were generated from a
 //! description that says otherwise:
@@ -8,17 +8,18 @@
 //! | 7.x | `azsdk-python-mgmt-scheduler/` | ISO 8601 only |
 //! | 1.x, 2.x | `azure-mgmt-scheduler/` | TimeSpans, but in `jobs.list` ISO 8601 only |
 //!
-//! The older one has a quirk besides: it takes the days of a TimeSpan for months of 30 days, and writes
-//! them so. What it reads in a list it must read as it reads a single job, or a job that is listed and
-//! put back would have its interval times 30.
+//! The older one has another quirk: it reads the days of a TimeSpan as months of 30 days, and writes them so.
+//! It must read a listed job like a single one, or the interval of a job that is listed and put back would be
+//! multiplied by 30.
 //!
-//! Both read `Occurrence` and nothing else, and would lose it when they read, modify and write.
+//! Both read `Occurrence` and nothing else. With `occurrence` they would lose it when they read, modify and
+//! write.
 
 use jiff::SignedDuration;
 
 use crate::time;
 
-/// How an answer is spelt.
+/// The spelling of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
     durations: Durations,
@@ -30,17 +31,17 @@ enum Durations {
     #[default]
     TimeSpan,
     Iso,
-    /// ISO 8601 of what the older Python client makes of a TimeSpan.
+    /// ISO 8601 of how the older Python client reads a TimeSpan.
     IsoOfMonths,
 }
 
-/// How many days the older Python client takes for one.
+/// The older Python client reads this many days as a month.
 const DAYS_PER_MONTH: i64 = 30;
 
 impl Dialect {
     /// The dialect of a client, for an answer that is one resource or a list.
     ///
-    /// Applications may put a name of their own before or behind the client's, so it is sought anywhere.
+    /// Applications may add their own name before or after that of the client, so it is searched anywhere.
     pub fn of(user_agent: Option<&str>, list: bool) -> Self {
         let Some(user_agent) = user_agent else { return Self::default() };
         let user_agent = user_agent.to_ascii_lowercase();
@@ -105,7 +106,7 @@ mod tests {
         let check = |duration, expected: &str| assert_eq!(list.duration(duration), expected);
         check(SignedDuration::from_hours(23), "PT23H");
         check(SignedDuration::from_hours(60 * 24) + SignedDuration::from_mins(5), "P2DT5M");
-        // Its own reader loses what is not a multiple of 30 days, too.
+        // The client's own reader loses days that are no multiple of 30, too.
         check(SignedDuration::from_hours(45 * 24), "P1D");
     }
 }

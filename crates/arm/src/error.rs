@@ -1,4 +1,4 @@
-//! The error catalogue: status, code and text of everything that is answered with an error.
+//! The error catalogue: status, code and message of every error answer.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use crate::reader::shown;
 use crate::suggestion::nearest;
 use crate::{ApiVersion, Locations};
 
-/// How long a caller that asks too much shall wait: the window of the limit.
+/// How long a caller above the rate limit should wait: the window of the limit.
 const RETRY_AFTER_LIMIT_SECONDS: u64 = 60;
 
-/// How long a caller shall wait when the store is busy: that passes quickly.
+/// How long a caller should wait when the store is busy, which passes quickly.
 const RETRY_AFTER_TROUBLE_SECONDS: u64 = 1;
 
-/// The most problems that one message lists; a body can be wrong in thousands of places.
+/// The most problems that one message lists; a body can have thousands.
 const LISTED_PROBLEMS_MAX: usize = 50;
 
 /// An answer that is an error: `{"error":{"code":"…","message":"…"}}`.
@@ -40,7 +40,7 @@ impl ApiError {
         json!({"error": {"code": self.code, "message": self.message}})
     }
 
-    /// Whether the resource manager answers instead of the provider; such answers carry the header
+    /// Whether the resource manager would answer this rather than the provider; such answers have the header
     /// `x-ms-failure-cause: gateway`.
     pub fn made_by_gateway(&self) -> bool {
         matches!(
@@ -55,7 +55,7 @@ impl ApiError {
         )
     }
 
-    /// When to come back, where that is known: for the header `Retry-After`.
+    /// How long to wait before a new try, where that is known: for the header `Retry-After`.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         match self.status {
             429 => Some(RETRY_AFTER_LIMIT_SECONDS),
@@ -82,7 +82,7 @@ impl ApiError {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
-    /// 400: an operation that Punctual's own api-version alone has.
+    /// 400: an operation that only Punctual's own api-version has.
     pub fn operation_needs(operation: &str, given: ApiVersion) -> Self {
         let needed = ApiVersion::V2026_11;
         let message = format!(
@@ -91,17 +91,17 @@ impl ApiError {
         Self::new(400, "InvalidApiVersionParameter", message)
     }
 
-    /// 400: the body is no job at all.
+    /// 400: the body is not a job.
     pub fn malformed_job(detail: impl fmt::Display) -> Self {
         Self::new(400, "BadRequest", format!("Malformed Job Object: {detail}."))
     }
 
-    /// 400 with a text of the caller's own.
+    /// 400 with any message.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 400: everything that is wrong with a body, each with its JSON path.
+    /// 400: all problems of a body, each with its JSON path.
     pub fn invalid(problems: &[Problem]) -> Self {
         let mut listed: Vec<_> = problems.iter().take(LISTED_PROBLEMS_MAX).map(ToString::to_string).collect();
         if problems.len() > LISTED_PROBLEMS_MAX {
@@ -121,7 +121,7 @@ impl ApiError {
         Self::new(400, "LocationNotAvailableForResourceType", message)
     }
 
-    /// 413: the body is larger than is read.
+    /// 413: the body is too large.
     pub fn too_large(bytes_max: usize) -> Self {
         Self::new(
             413,
@@ -141,8 +141,8 @@ impl ApiError {
         Self::new(404, "NotFound", format!("There is no operation at '{}'.", shown(path)))
     }
 
-    /// 404: no operation has this path: `tail` is what is wrong behind what exists, such as `the job 'x'`, where
-    /// there are some others.
+    /// 404: no operation has this path. `what` exists, such as `the job 'x'`, but has no `tail`; `known` are
+    /// the tails that it has.
     pub fn no_operation_on(what: &str, tail: &str, known: &[&str]) -> Self {
         let asked = if tail.is_empty() { String::new() } else { format!(" '{}'", shown(tail)) };
         let others = match (nearest(tail, known.iter().copied()), known) {
@@ -153,12 +153,12 @@ impl ApiError {
         Self::new(404, "NotFound", format!("There is no operation{asked} on {}.{others}", shown(what)))
     }
 
-    /// 414: the path and query are longer than is read.
+    /// 414: path and query are too long.
     pub fn uri_too_long(bytes_max: usize) -> Self {
         Self::new(414, "UriTooLong", format!("The path and query are longer than {bytes_max} bytes."))
     }
 
-    /// 431: the headers are larger, or more, than is read.
+    /// 431: the headers are too large or too many.
     pub fn headers_too_large(bytes_max: usize, count_max: usize) -> Self {
         let message = format!(
             "The headers of the request are too large: at most {bytes_max} bytes and {count_max} headers are read."
@@ -171,9 +171,9 @@ impl ApiError {
         Self::new(408, "RequestTimeout", "The request body did not arrive in time.")
     }
 
-    // Callers that may not.
+    // Requests that are not allowed.
 
-    /// 403: a page of another site asks, in somebody's browser.
+    /// 403: the request comes from a page of another site in a browser.
     pub fn foreign_origin() -> Self {
         let message =
             "Requests of pages of other origins are not served: the Origin header must name this host.";
@@ -188,9 +188,9 @@ impl ApiError {
         Self::new(429, "TooManyRequests", message)
     }
 
-    // Things that are not there.
+    // Things that do not exist.
 
-    /// 404: no such collection, for whatever was asked of it or below it.
+    /// 404: no such collection, for any operation on it or below it.
     pub fn collection_not_found(key: &CollectionKey) -> Self {
         let message = format!(
             "The Resource 'Microsoft.Scheduler/jobcollections/{}' under resource group '{}' was not found.",
@@ -209,9 +209,9 @@ impl ApiError {
         Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
     }
 
-    // What can't be done as things stand.
+    // Conflicts with the present state.
 
-    /// 409 with a text of the caller's own.
+    /// 409 with any message.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(409, "Conflict", message)
     }
@@ -222,12 +222,12 @@ impl ApiError {
         Self::conflict(format!("The job '{}' is {state}, which is final: delete it first.", key.name))
     }
 
-    /// 409: a run in a collection that is switched off.
+    /// 409: a run in a collection that is not enabled.
     pub fn collection_not_enabled(key: &CollectionKey) -> Self {
         Self::conflict(format!("The job collection '{}' is not enabled.", key.name))
     }
 
-    /// 409: others wrote the same resource again and again while this write was tried.
+    /// 409: others wrote the same resource at every try of this write.
     pub fn write_contention() -> Self {
         Self::conflict("The resource was changed by others at the same time. Please try again.")
     }
@@ -252,16 +252,16 @@ impl ApiError {
         Self::new(409, "InvalidResourceGroupLocation", message)
     }
 
-    // What the caller can't help.
+    // Errors that the caller can't avoid.
 
-    /// 500: a mistake of ours. What went wrong is in the log, not here.
+    /// 500: a bug. What went wrong is in the log, not in the answer.
     pub fn internal() -> Self {
         let message =
             "The server encountered an internal error. Please try again or contact whoever runs it.";
         Self::new(500, "InternalServerError", message)
     }
 
-    /// 500: what is stored of something can't be read.
+    /// 500: a stored resource can't be read.
     pub fn unreadable(what: &str, detail: &str) -> Self {
         let message = format!(
             "Could not read {what} from the store ({detail}). Delete it and create it anew, or ask whoever runs the \

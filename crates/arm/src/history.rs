@@ -6,11 +6,11 @@ use punctual_model::{JobKey, Record, RecordStatus};
 
 use crate::{id, time};
 
-/// The last tick that .NET can say.
+/// The last tick that .NET can represent.
 const TICKS_MAX: i128 = 3_155_378_975_999_999_999;
 
-/// A record's own name: two numbers that make ascending order the newest first. The sequence is that of
-/// the archive, unique and never changed.
+/// The name of a record: two numbers, so that names in ascending order are newest first. The sequence is that
+/// of the archive, unique and never changed.
 pub fn record_name(started_at: Timestamp, sequence: i64) -> String {
     let first = TICKS_MAX - time::ticks(started_at);
     let second = i128::from(i64::MAX) - i128::from(sequence);
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn record_names_sort_newest_first() {
         let started_at = "2016-03-30T20:39:53.8021951Z".parse().unwrap();
-        // As the service named a record that began at this very tick.
+        // The name that the original service gave a record that began at this tick.
         assert_eq!(record_name(started_at, 194_994), "02519429304061978048:09223372036854580813");
         let later = "2016-03-30T20:39:54Z".parse().unwrap();
         assert!(record_name(later, 1) < record_name(started_at, 1));

@@ -41,7 +41,7 @@ pub fn job_name(key: &JobKey) -> String {
     format!("{}/{}", key.collection.name, key.name)
 }
 
-/// Judges the names of a new collection and of all that it is in.
+/// Checks the names of a new collection, its group and its subscription.
 pub fn check_collection(key: &CollectionKey) -> Result<(), ApiError> {
     check_group(&key.group)?;
     let name = key.name.as_str();
@@ -52,7 +52,7 @@ pub fn check_collection(key: &CollectionKey) -> Result<(), ApiError> {
     refuse_unless(fits, "job collection", &key.name, rule)
 }
 
-/// Judges the name of a new job; that of its collection was judged when it was made.
+/// Checks the name of a new job; that of its collection was checked when it was created.
 pub fn check_job(key: &JobKey) -> Result<(), ApiError> {
     let name = key.name.as_str();
     let fits = (1..=260).contains(&name.chars().count())
@@ -66,7 +66,7 @@ pub fn check_job(key: &JobKey) -> Result<(), ApiError> {
     refuse_unless(fits, "job", &key.name, rule)
 }
 
-/// Judges the names of a new group and of its subscription.
+/// Checks the names of a new group and of its subscription.
 pub fn check_group(key: &GroupKey) -> Result<(), ApiError> {
     let subscription = key.subscription.as_str();
     let fits = (1..=64).contains(&subscription.len())

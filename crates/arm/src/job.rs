@@ -1,4 +1,4 @@
-//! Jobs: from a request to what was asked for, and from a stored job to an answer.
+//! Jobs: from a request to a definition, and from a stored job to an answer.
 
 mod read;
 
@@ -11,8 +11,8 @@ pub use read::{JobContext, ignored, read_patch, read_put};
 
 use crate::{ApiVersion, Dialect, action, id, recurrence, time};
 
-/// Renders a job. `next_at` is when it runs next, as decided by the caller: nothing if its collection is
-/// not enabled. A job that is not enabled never shows one.
+/// Renders a job. `next_at` is when it runs next, as decided by the caller: none if its collection is not
+/// enabled. A job that is not enabled never shows one.
 pub fn answer(job: &Job, next_at: Option<Timestamp>, version: ApiVersion, dialect: Dialect) -> Json<'_> {
     let mut properties = render_spec(&job.spec, version, dialect);
     properties.insert("state", state_name(job.state).into());
@@ -58,7 +58,7 @@ fn render_status(job: &Job, next_at: Option<Timestamp>) -> Option<Json<'static>>
     Some(status.into())
 }
 
-/// A job's state as it is written: in lower case.
+/// The name of a state, in lower case.
 pub(crate) fn state_name(state: JobState) -> &'static str {
     match state {
         JobState::Enabled => "enabled",

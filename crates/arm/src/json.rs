@@ -1,8 +1,7 @@
-//! JSON as requests and answers are made of: a tree that borrows its texts.
+//! The JSON of requests and answers: a tree that borrows its texts.
 //!
-//! Objects are lists of members, in their order: those of this API are small, so that a walk is faster
-//! than a map, and building one costs no hashing and no copies. Of members with the same name the last
-//! one counts.
+//! Objects are lists of members, in their order: those of this API are small, so a linear search is faster than
+//! a map, and building one needs no hashing and no copies. Of members with the same name the last one counts.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,7 +40,7 @@ impl<'a> Json<'a> {
         serde_json::to_vec(self).expect("a tree of texts and numbers is always JSON")
     }
 
-    /// The same as the common type of JSON libraries.
+    /// Converts it to the type of `serde_json`.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("a tree of texts and numbers is always JSON")
     }
@@ -89,7 +88,7 @@ impl<'a> Members<'a> {
         Self(Vec::with_capacity(8))
     }
 
-    /// Adds a member; the caller knows that it is new.
+    /// Adds a member; the caller knows that its name is new.
     pub(crate) fn insert(&mut self, name: impl Into<Cow<'a, str>>, value: Json<'a>) {
         self.0.push((name.into(), value));
     }

@@ -1,14 +1,14 @@
 //! The words of the Azure Resource Manager API.
 //!
-//! Nothing else in the project knows JSON names, letter cases, api-versions or resource ids. The API
-//! reads a request into the model with this crate, decides and stores, and renders the answer with it:
+//! Nothing else in the project knows JSON names, letter cases, api-versions or resource ids. The API reads a
+//! request into the model with this crate, decides and stores, and renders the answer with it:
 //!
 //! ```text
 //!   bytes ──read_put──> model ──(decide, store)──> model ──render──> JSON
 //! ```
 //!
-//! Everything here is a pure function: no clock, no runtime, no store. Readers report every problem
-//! at once with its JSON path; secrets go in and are never rendered.
+//! Everything here is a pure function: no clock, no runtime, no store. Every `read` turns JSON into a value of
+//! the model and reports all problems at once with their JSON paths; secrets go in and are never rendered.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 

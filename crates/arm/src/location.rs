@@ -1,4 +1,4 @@
-//! Regions: known by display name or short form, answered by display name.
+//! Regions: accepted by display name or short form, shown by display name.
 
 /// The regions that collections may be in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Locations {
     }
 }
 
-/// Whether two spellings mean one region: blanks and letter case don't count.
+/// Whether two spellings mean the same region: blanks and letter case don't matter.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     fn plain(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase)

@@ -1,12 +1,12 @@
-//! Merging a PATCH onto what is stored, by the rules of JSON merge patch (RFC 7396).
+//! Merges a PATCH onto what is stored, by the rules of JSON merge patch (RFC 7396).
 //!
-//! One thing differs from the RFC: a null stays where it is instead of taking the member away. The
-//! readers treat both the same, but for secrets, which the stored document does not show: there a null
-//! means "remove", and absence "keep".
+//! One thing differs from the RFC: a null stays instead of removing the member. Readers treat both the same,
+//! except for secrets, which the stored document does not contain: there a null means "remove", and absence
+//! "keep".
 
 use crate::json::{Json, Members};
 
-/// Merges `patch` onto `base`. Arrays are replaced whole.
+/// Merges `patch` onto `base`. Arrays are replaced as a whole.
 pub(crate) fn merge<'a>(base: &mut Json<'a>, patch: Json<'a>) {
     let Json::Object(members) = patch else {
         *base = patch;
@@ -21,7 +21,7 @@ pub(crate) fn merge<'a>(base: &mut Json<'a>, patch: Json<'a>) {
     {
         drop_respelt(stored, headers);
     }
-    // Only what was there can be merged with, which also keeps a patch of thousands of members cheap.
+    // Only members that exist can be merged, which keeps a patch of thousands of members cheap.
     let known = base.len();
     for (name, value) in members.into_vec() {
         match base.as_mut_slice()[..known].iter_mut().find(|(one, _)| *one == name) {
@@ -31,15 +31,15 @@ pub(crate) fn merge<'a>(base: &mut Json<'a>, patch: Json<'a>) {
     }
 }
 
-/// Header names mean the same in every letter case: the spelling of the patch wins.
+/// Header names are equal in every letter case: the spelling of the patch wins.
 fn drop_respelt(headers: &mut Members<'_>, patch: &Members<'_>) {
     headers.retain(|name| {
         patch.get(name).is_some() || !patch.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
     });
 }
 
-/// Moves each `retryPolicy` that stands in a `request` by mistake to where it belongs, so that it
-/// replaces the stored one.
+/// Moves each `retryPolicy` that is in a `request` by mistake to where it belongs, so that it replaces the
+/// stored one.
 pub(crate) fn move_misplaced_retry(action: &mut Json<'_>) {
     let mut next = Some(action);
     while let Some(Json::Object(action)) = next {

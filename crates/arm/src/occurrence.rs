@@ -1,5 +1,4 @@
-//! The occurrences of a job, past and future, as they are asked for and answered. Only under Punctual's
-//! own api-version.
+//! The occurrences of a job, past and future. Only under Punctual's own api-version.
 
 use crate::json::{Json, Members};
 use base64::Engine;
@@ -12,7 +11,7 @@ use punctual_recurrence::parse_instant;
 use crate::reader::shown;
 use crate::{ApiError, Dialect, Query, page, time};
 
-/// How many occurrences are listed at a time without `$top`.
+/// The page size of occurrences without `$top`.
 pub const OCCURRENCES_LIMIT: usize = 500;
 
 /// Renders a page; `next_link` leads to the next one.
@@ -56,13 +55,13 @@ pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
 /// Which occurrences to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OccurrencesPage {
-    /// Due at or after this instant, if it was said.
+    /// Due at or after this instant.
     pub from: Option<Timestamp>,
-    /// Due at or before this instant, if it was said.
+    /// Due at or before this instant.
     pub to: Option<Timestamp>,
-    /// Due after this one: the last of the page before.
+    /// Due after this instant: the last of the page before.
     pub after: Option<Timestamp>,
-    /// At most so many.
+    /// The most occurrences of the page.
     pub limit: usize,
     /// Whether `$top` was given: then there is no next link.
     pub topped: bool,
@@ -81,7 +80,7 @@ impl OccurrencesPage {
         Ok(Self { from, to, after, limit, topped: top.is_some() })
     }
 
-    /// The `$skiptoken` of the page behind an occurrence.
+    /// The `$skiptoken` of the page after an occurrence.
     pub fn token(due_at: Timestamp) -> String {
         URL_SAFE_NO_PAD.encode(format!("o1 {}", due_at.as_nanosecond()))
     }

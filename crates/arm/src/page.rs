@@ -11,54 +11,54 @@ use punctual_model::{JobState, Name, RecordStatus};
 use crate::reader::shown;
 use crate::{ApiError, Query};
 
-/// How many jobs are listed without `$top`: as many as a collection could hold in the original service.
+/// The page size of jobs without `$top`: as many as a collection could hold in the original service.
 pub const JOBS_LIMIT: usize = 1000;
-/// How many records are listed without `$top`, as in the original service.
+/// The page size of records without `$top`, as in the original service.
 pub const HISTORY_LIMIT: usize = 500;
-/// How many collections are listed at a time.
+/// The page size of collections.
 pub const COLLECTIONS_LIMIT: usize = 1000;
 const TOP_MAX: usize = 100;
 
 /// Which jobs of a collection to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobsPage {
-    /// In this state only.
+    /// Only jobs in this state.
     pub state: Option<JobState>,
-    /// The filter contradicts itself: the answer is empty, and nobody needs to be asked.
+    /// The filter contradicts itself: the list is empty without a look at the store.
     pub empty: bool,
-    /// Those behind this name.
+    /// After this name.
     pub after: Option<Name>,
-    /// Without the first so many.
+    /// The number of jobs to leave out at the start.
     pub skip: usize,
-    /// At most so many.
+    /// The most jobs of the page.
     pub limit: usize,
-    /// Whether `$top` was given: then there is no next link, the caller pages by itself.
+    /// Whether `$top` was given: then there is no next link, because the caller pages itself.
     pub topped: bool,
 }
 
 /// Which records of a job to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryPage {
-    /// With one of these statuses; all if empty.
+    /// Only records with one of these statuses; all if empty.
     pub statuses: Vec<RecordStatus>,
-    /// The filter contradicts itself: the answer is empty, and nobody needs to be asked.
+    /// The filter contradicts itself: the list is empty without a look at the store.
     pub empty: bool,
-    /// Those behind this one: its start and its sequence number.
+    /// After this record: its start and its sequence number.
     pub after: Option<(Timestamp, i64)>,
-    /// Without the first so many.
+    /// The number of records to leave out at the start.
     pub skip: usize,
-    /// At most so many.
+    /// The most records of the page.
     pub limit: usize,
-    /// Whether `$top` was given: then there is no next link, the caller pages by itself.
+    /// Whether `$top` was given: then there is no next link, because the caller pages itself.
     pub topped: bool,
 }
 
 /// Which collections to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionsPage {
-    /// Those behind this one: its group and its name.
+    /// After this collection: its group and its name.
     pub after: Option<(Name, Name)>,
-    /// At most so many.
+    /// The most collections of the page.
     pub limit: usize,
 }
 
@@ -85,7 +85,7 @@ impl JobsPage {
         })
     }
 
-    /// The `$skiptoken` of the page behind a job.
+    /// The `$skiptoken` of the page after a job.
     pub fn token(name: &Name) -> String {
         URL_SAFE_NO_PAD.encode(format!("j1\n{name}"))
     }
@@ -99,7 +99,7 @@ impl HistoryPage {
         for condition in read_filter(query)? {
             match condition.property.as_str() {
                 "status" => statuses.narrow(&[read_status(&condition)?]),
-                // A job's state, said of a record: what the record says of the job.
+                // A state of the job in a filter of records selects the status that matches it.
                 "state" => match read_state(&condition)? {
                     JobState::Completed => statuses.narrow(&[RecordStatus::Completed]),
                     JobState::Faulted => statuses.narrow(&[RecordStatus::Failed]),
@@ -113,7 +113,7 @@ impl HistoryPage {
         Ok(Self { statuses, empty, after, skip, limit: top.unwrap_or(HISTORY_LIMIT), topped: top.is_some() })
     }
 
-    /// The `$skiptoken` of the page behind a record.
+    /// The `$skiptoken` of the page after a record.
     pub fn token(started_at: Timestamp, sequence: i64) -> String {
         URL_SAFE_NO_PAD.encode(format!("h1 {} {sequence}", started_at.as_nanosecond()))
     }
@@ -126,13 +126,13 @@ impl CollectionsPage {
         Ok(Self { after, limit: COLLECTIONS_LIMIT })
     }
 
-    /// The `$skiptoken` of the page behind a collection.
+    /// The `$skiptoken` of the page after a collection.
     pub fn token(group: &Name, name: &Name) -> String {
         URL_SAFE_NO_PAD.encode(format!("c1\n{group}\n{name}"))
     }
 }
 
-/// A list as it is answered; `nextLink` is there even if there is none.
+/// Renders a list; `nextLink` is present even if it is null.
 pub fn answer(values: Vec<Json<'_>>, next_link: Option<String>) -> Json<'_> {
     members(values, next_link).into()
 }
@@ -145,7 +145,7 @@ pub(crate) fn members(values: Vec<Json<'_>>, next_link: Option<String>) -> Membe
     members
 }
 
-/// The same of the common type of JSON libraries.
+/// Renders a list of `serde_json` values.
 pub fn render(values: Vec<Value>, next_link: Option<String>) -> Value {
     let mut members = Map::new();
     members.insert("value".into(), values.into());
@@ -188,7 +188,7 @@ pub(crate) fn unknown_token() -> ApiError {
     ApiError::bad_request("The $skiptoken is invalid: use the nextLink of the page before as it is.")
 }
 
-/// `$skip` and `$top`.
+/// Reads `$skip` and `$top`.
 pub(crate) fn read_numbers(query: &Query) -> Result<(usize, Option<usize>), ApiError> {
     let number = |name: &str, fits: fn(usize) -> bool, rule: &str| match query.get(name) {
         None => Ok(None),
@@ -228,7 +228,7 @@ fn read_filter(query: &Query) -> Result<Vec<Condition>, ApiError> {
             _ => return Err(unknown_filter(filter)),
         };
         let (property, operator, value) = condition;
-        // An `and` with nothing behind it, or a condition too many without one before it.
+        // An `and` with nothing after it, or a further condition without one before it.
         let ends_here = (index + 1) * 4 >= words.len();
         if !operator.eq_ignore_ascii_case("eq") || last != ends_here {
             return Err(unknown_filter(filter));
@@ -265,7 +265,7 @@ fn unknown_filter(filter: &str) -> ApiError {
     ))
 }
 
-/// What several conditions leave.
+/// The values that several conditions have in common; none if there was no condition.
 struct Selection<T>(Option<Vec<T>>);
 
 impl<T> Default for Selection<T> {
@@ -282,7 +282,7 @@ impl<T: Copy + PartialEq> Selection<T> {
         }
     }
 
-    /// What is left (nothing said: everything, an empty list), and whether that is nothing at all.
+    /// The values that are left (an empty list if there was no condition), and whether that is none at all.
     fn finish(self) -> (Vec<T>, bool) {
         let empty = self.0.as_ref().is_some_and(Vec::is_empty);
         (self.0.unwrap_or_default(), empty)

@@ -1,4 +1,4 @@
-//! What a preview needs of a job: when it starts and how it recurs, without an action.
+//! The part of a job that a preview needs: its start and its recurrence, without an action.
 
 use jiff::Timestamp;
 use punctual_recurrence::{Problem, Rule};
@@ -17,9 +17,9 @@ pub struct Preview {
     pub start_at: Option<Timestamp>,
     /// `recurrence`; without one the job runs once.
     pub rule: Option<Rule>,
-    /// When the job is supposed to be put, where the document says so.
+    /// The assumed time of the PUT, if the document has one.
     pub now: Option<Timestamp>,
-    /// How many occurrences are asked for, where the document says so.
+    /// The number of occurrences to show, if the document has one.
     pub count: Option<u64>,
 }
 
@@ -29,18 +29,18 @@ pub struct Preview {
 /// - a bare recurrence, `{"frequency": "day", …}`,
 /// - a line of a batch, `{"now": …, "count": …, "properties": {…}}`,
 ///
-/// with time zones, and reports every problem with its path in the document. Members that nobody knows are
-/// problems, too, but for those around `properties`.
+/// including time zones, and reports every problem with its path in the document. Unknown members are problems,
+/// too, except those around `properties`.
 pub fn read_preview(value: &Value) -> Result<Preview, Vec<Problem>> {
     let mut problems = Problems::default();
-    let preview = read(&value.into(), &mut problems);
+    let preview = read_any(&value.into(), &mut problems);
     match preview {
         Some(preview) if problems.is_empty() => Ok(preview),
         _ => Err(problems.into_vec()),
     }
 }
 
-fn read(value: &Json<'_>, problems: &mut Problems) -> Option<Preview> {
+fn read_any(value: &Json<'_>, problems: &mut Problems) -> Option<Preview> {
     let document = Object::of(value, Path::Root, problems)?;
     if let Some(properties) = document.get("properties") {
         let now = document.instant("now", problems);

@@ -1,4 +1,4 @@
-//! The resource manager around the provider: registration and resource groups.
+//! The parts of the resource manager around the provider: registration and resource groups.
 
 use punctual_model::{GroupKey, Name};
 use serde_json::{Value, json};
@@ -52,8 +52,8 @@ pub fn render_group(key: &GroupKey, location: &str, tags: &[(String, String)]) -
     Json::from(members).to_value()
 }
 
-/// Reads the body of a PUT of a resource group: its location and tags. A group may be in any region, but
-/// stays in the one it is in.
+/// Reads the body of a PUT of a resource group: its location and tags. A group may be in any region, but stays
+/// in the region that it is in.
 pub fn read_group(
     body: &[u8],
     existing_location: Option<&str>,

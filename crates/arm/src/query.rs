@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What stays readable in a query of ours.
+/// The characters that are escaped in our own queries.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'$').remove(b':');
 
@@ -13,8 +13,8 @@ const ESCAPED: &AsciiSet =
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes what is behind the question mark. Text that is not UTF-8 is replaced, not refused: no
-    /// parameter that we know has a use for it.
+    /// Decodes the text after the question mark. Text that is not UTF-8 is replaced, not refused: no known
+    /// parameter needs it.
     pub fn decode(raw: &str) -> Self {
         let pairs = raw.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -28,8 +28,8 @@ impl Query {
         self.0.iter().find(|(one, _)| one.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// The link to a next page: `url` (absolute, without a query) with these parameters, but for the
-    /// place, which is the one given.
+    /// The link to the next page: `url` (absolute, without a query) with these parameters, in which the
+    /// parameter that says where a page begins is replaced.
     pub fn next_link(&self, url: &str, place_name: &str, place: &str) -> String {
         let others = self.0.iter().filter(|(name, _)| {
             !["$skip", "$skiptoken"].iter().any(|place| place.eq_ignore_ascii_case(name))

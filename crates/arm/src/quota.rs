@@ -1,7 +1,7 @@
-//! What a plan or a quota forbids, in the words of the service: 409.
+//! The messages about what a plan or a quota forbids: 409.
 //!
-//! Where a plan's limit is in the way, the message also names the setting that raises it, for whoever runs the
-//! server, and the smallest plan that would do, for everybody else.
+//! Where a limit of a plan forbids something, the message also names the setting that raises it, for the
+//! operator, and the smallest sufficient plan, for everybody else.
 
 use punctual_model::decide::{Forbidden, Obstacle, Pace};
 use punctual_model::{Collection, Limits, MaxRecurrence, PlanLimits, Sku};
@@ -9,10 +9,10 @@ use punctual_model::{Collection, Limits, MaxRecurrence, PlanLimits, Sku};
 use crate::collection::sku_name;
 use crate::{ApiError, ApiVersion, time};
 
-/// The setting that says how far ahead a job may start.
+/// The setting for how far ahead a job may start.
 pub(crate) const START_SETTING: &str = "plans.start_ahead_months";
 
-/// What can be set about a plan.
+/// The settings of a plan.
 #[derive(Clone, Copy)]
 pub(crate) enum Setting {
     Jobs,
@@ -41,7 +41,7 @@ impl Setting {
         format!("plans.{plan}.{key}")
     }
 
-    /// What a plan allows, for people.
+    /// The limit of a plan, for people.
     fn allowed_by(self, plan: &PlanLimits) -> String {
         match self {
             Self::Jobs => plan.job_count_max.to_string(),
@@ -53,13 +53,13 @@ impl Setting {
     }
 }
 
-/// 409: what a collection forbids about a job.
+/// 409: a collection forbids a job.
 pub fn forbidden(forbidden: &[Forbidden], collection: &Collection, limits: &Limits) -> ApiError {
     let sentences: Vec<_> = forbidden.iter().map(|one| sentence(one, collection, limits)).collect();
     ApiError::conflict(sentences.join(" "))
 }
 
-/// 409: what stands in the way of a change of plan to this collection.
+/// 409: reasons against a change of plan.
 pub fn obstructed(obstacles: &[Obstacle], to: &Collection, limits: &Limits) -> ApiError {
     let reasons: Vec<_> = obstacles.iter().map(|one| reason(one, to.sku, limits)).collect();
     let (collection, plan) = (&to.key.name, plan_name(to.sku));
@@ -119,7 +119,7 @@ fn sentence(forbidden: &Forbidden, collection: &Collection, limits: &Limits) -> 
     }
 }
 
-/// A reason and the setting behind it; the larger plan is the one that the collection has.
+/// A reason and the setting that it comes from; the larger plan to keep is the one that the collection has.
 fn reason(obstacle: &Obstacle, sku: Sku, limits: &Limits) -> String {
     let plan = plan_name(sku);
     let (reason, setting) = match obstacle {
@@ -137,7 +137,7 @@ fn reason(obstacle: &Obstacle, sku: Sku, limits: &Limits) -> String {
     format!("{reason} (setting {})", setting.of(sku))
 }
 
-/// What to do about a limit of a plan: the setting, and the smallest plan that will do.
+/// What to do about a limit of a plan: the setting, and the smallest sufficient plan.
 fn hint(sku: Sku, setting: Setting, limits: &Limits, will_do: impl Fn(&PlanLimits) -> bool) -> String {
     let name = setting.of(sku);
     match limits.larger_plan(sku, will_do) {
@@ -198,7 +198,7 @@ mod tests {
         check(50, Sku::Standard, None, &format!("{full} {hint}"));
         let both = format!("{full} {hint} The collection's own quota, maxJobCount, is '50' as well.");
         check(50, Sku::Standard, Some(50), &both);
-        // Where the collection's own quota is in the way, no plan helps.
+        // Where the quota of the collection itself is the limit, no plan helps.
         check(50, Sku::P20Premium, Some(50), full);
         let largest = too_many_jobs(1000, &collection(Sku::P20Premium, None), &limits).message;
         let expected = "The limit is the setting plans.p20premium.jobs; no larger plan allows more.";

@@ -1,8 +1,8 @@
-//! Reading JSON with all its problems at once.
+//! Reads JSON and collects all its problems.
 //!
-//! A reader never stops at the first mistake: it notes the problem with its path, goes on without the
-//! member, and the caller asks at the end. Paths are chains on the stack and become text only when
-//! there is something to report. `null` is the same as absent.
+//! A reader does not stop at the first mistake: it adds the problem with its path, goes on without the member,
+//! and the caller asks for the problems at the end. Paths are linked lists on the stack and become text only
+//! for a report. `null` equals absent.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::json::{Json, Members};
 /// The most characters of a caller's text that a problem repeats.
 const SHOWN_CHARS_MAX: usize = 80;
 
-/// The most members of a map that callers name themselves; every use of one has a lower limit of its own.
+/// The most members of a map whose names are the caller's own; every use of one has a lower limit.
 const MAP_LENGTH_MAX: usize = 1000;
 
 /// Where a value is in a document.
@@ -45,7 +45,7 @@ impl Problems {
         self.0.push(Problem::new(path.to_string(), message));
     }
 
-    /// Adds a problem whose path is text already.
+    /// Adds a problem whose path is a text already.
     pub(crate) fn add_at(&mut self, path: &str, message: impl Into<String>) {
         self.0.push(Problem::new(path, message));
     }
@@ -91,12 +91,12 @@ impl<'a> Object<'a> {
         Path::Member(&self.path, name)
     }
 
-    /// A member, unless it is absent or null.
+    /// A member; none if it is absent or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Json<'a>> {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whether a member was given as null, which asks to remove it.
+    /// Whether a member is null, which asks to remove it.
     pub(crate) fn nulled(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Json::is_null)
     }
@@ -195,9 +195,9 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A body as JSON, or where it stops being that. A byte order mark before it is skipped.
+/// Parses a body as JSON; the error says where it stops being JSON. A byte order mark at the start is skipped.
 ///
-/// The parser's own text may quote the body, and so a secret: only the place is told.
+/// The parser's own message may quote the body, and so a secret: only the position is reported.
 fn parse(body: &[u8]) -> Result<Json<'_>, String> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     if body.trim_ascii().is_empty() {
@@ -216,7 +216,7 @@ pub(crate) fn parse_object(body: &[u8]) -> Result<Json<'_>, String> {
     Err(format!("the body must be an object, not {}", kind(&document)))
 }
 
-/// An integer; a number with a fraction of zero is one, too.
+/// An integer; a number whose fraction is zero counts as one.
 pub(crate) fn integer(value: &Json<'_>, path: Path<'_>, problems: &mut Problems) -> Option<i64> {
     let whole = match value {
         Json::Integer(whole) => Some(*whole),
@@ -248,7 +248,7 @@ pub(crate) fn instant(value: &Json<'_>, path: Path<'_>, problems: &mut Problems)
     }
 }
 
-/// What a value is, for people. Never the value itself: it may be a secret.
+/// The type of a value, for people. Never the value itself: it may be a secret.
 pub(crate) fn kind(value: &Json<'_>) -> &'static str {
     match value {
         Json::Null => "null",
@@ -261,7 +261,7 @@ pub(crate) fn kind(value: &Json<'_>) -> &'static str {
     }
 }
 
-/// A caller's text as far as a message should repeat it.
+/// A caller's text, cut to the length that a message may repeat.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
         None => text.to_owned(),

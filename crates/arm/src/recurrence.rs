@@ -7,7 +7,7 @@ use crate::reader::{Object, Path, Problems, integer, kind, shown};
 use crate::time;
 use crate::{ApiVersion, Dialect};
 
-/// Reads and judges a rule somewhere in a document. `None` only with a problem.
+/// Reads and checks a rule. `None` only with a problem.
 pub(crate) fn read(
     value: &Json<'_>,
     path: Path<'_>,
@@ -40,7 +40,7 @@ pub(crate) fn read(
     frequency.map(|_| rule)
 }
 
-/// Notes a schedule that can never match. A rule that is wrong otherwise has its problems already.
+/// Reports a schedule that never matches. A rule with other problems is left alone: they were reported already.
 pub(crate) fn check_matches(rule: &Rule, start: Start, path: Path<'_>, problems: &mut Problems) {
     let timetable = rule.check().ok().map(|checked| checked.timetable(start));
     if let Some(reason) = timetable.and_then(|timetable| timetable.never_matches()) {
@@ -69,7 +69,7 @@ fn read_schedule(schedule: &Object<'_>, problems: &mut Problems) -> Schedule {
     }
 }
 
-/// The most elements of one list; the largest sensible one names all 60 minutes.
+/// The most elements of one list; the largest useful one has all 60 minutes.
 const LIST_LENGTH_MAX: usize = 1000;
 
 fn read_list<T>(

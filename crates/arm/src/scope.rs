@@ -1,12 +1,12 @@
-//! From the path of a request to the scope that it names.
+//! Finds the scope that the path of a request names.
 
 use percent_encoding::percent_decode_str;
 use punctual_model::{CollectionKey, GroupKey, JobKey, Name, Scope};
 
-/// Splits a path into the narrowest scope that it names and what follows behind, without slashes around it:
+/// Splits a path into the narrowest scope that it names and the rest, without slashes around it:
 /// `/subscriptions/s/resourceGroups/g/providers` is the group `g` and `providers`. Fixed segments match in any
-/// letter case, names keep theirs. A slash at the end does not matter. None if the path does not begin with a
-/// slash, or if a name is empty or not UTF-8.
+/// letter case, names keep theirs. A slash at the end is ignored. None if the path does not begin with a slash,
+/// or if a name is empty or not UTF-8.
 pub fn split_path(path: &str) -> Option<(Scope, &str)> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -29,7 +29,7 @@ pub fn split_path(path: &str) -> Option<(Scope, &str)> {
     Some((Scope::Job(JobKey { collection, name: name(job)? }), tail))
 }
 
-/// The segment behind these, and the rest; none if the path does not begin with these or ends there.
+/// The segment after these literals, and the rest; none if the path does not begin with them or ends there.
 fn named<'a>(path: &'a str, literals: &[&str]) -> Option<(&'a str, &'a str)> {
     let mut rest = path;
     for literal in literals {

@@ -1,9 +1,9 @@
-//! The members that a request may have, and those that it has though nobody knows them.
+//! The members that a request may have, and the unknown members that it has.
 //!
-//! Under Punctual's own api-version an unknown member is a problem, since most often it is a typing mistake.
-//! Under older ones it is ignored, as the original service did, and named in a header of the answer. Known is
-//! what is read, and what an answer of ours has at the same place or any resource may have: clients send back
-//! what they got.
+//! Under Punctual's own api-version an unknown member is a problem, since it usually is a typing mistake. Under
+//! older ones it is ignored, as the original service did, and named in a header of the answer. Known are the
+//! members that are read, those that our answers have in the same position, and those that any resource may
+//! have: clients send back what they received.
 
 use crate::json::Json;
 use crate::reader::{Path, Problems, parse_object, shown};
@@ -20,11 +20,11 @@ const HEADER_BYTES_MAX: usize = 1024;
 pub(crate) struct Member {
     pub(crate) name: &'static str,
     below: Below,
-    /// Whether it is known under Punctual's own api-version only.
+    /// Whether it is known only under Punctual's own api-version.
     own: bool,
 }
 
-/// What is below a member.
+/// What a member may contain.
 #[derive(Clone, Copy)]
 enum Below {
     /// A plain value, or a map whose names are the caller's own.
@@ -45,7 +45,7 @@ pub(crate) const fn object(name: &'static str, members: &'static [Member]) -> Me
     Member { name, below: Below::Members(members), own: false }
 }
 
-/// What any resource may have, at its top and in its properties: az adds a location to jobs, and clients send
+/// What any resource may have, at the top and in its properties: az adds a location to jobs, and clients send
 /// back the rest.
 const OF_A_RESOURCE: [&str; 6] = ["id", "name", "type", "location", "tags", "status"];
 
@@ -92,7 +92,7 @@ pub(crate) fn ignored(body: &[u8], shape: &'static [Member], version: ApiVersion
     if version.has_additions() {
         return None;
     }
-    // A body that is no JSON is refused by whoever reads it.
+    // The endpoint refuses a body that is no JSON.
     let document = parse_object(body).ok()?;
     Unknown::of(&document, shape, version).to_header()
 }
@@ -100,20 +100,20 @@ pub(crate) fn ignored(body: &[u8], shape: &'static [Member], version: ApiVersion
 /// The unknown members of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Unknown {
-    /// Each with its path and what may have been meant.
+    /// Each with its path and a suggestion.
     named: Vec<(String, Option<String>)>,
     count: usize,
 }
 
 impl Unknown {
-    /// Looks through a document that should have this shape, under an api-version.
+    /// Finds the unknown members of a document with this shape under an api-version.
     pub(crate) fn of(document: &Json<'_>, shape: &'static [Member], version: ApiVersion) -> Self {
         let mut unknown = Self::default();
         unknown.look(document, shape, Path::Root, (shape, version.has_additions()));
         unknown
     }
 
-    /// Looks through the properties of a job alone; what stands around them is not judged.
+    /// Finds the unknown members of the properties of a job; what is around them is not checked.
     pub(crate) fn of_properties(properties: &Json<'_>, version: ApiVersion) -> Self {
         let mut unknown = Self::default();
         let path = Path::Member(&Path::Root, "properties");
@@ -169,7 +169,7 @@ impl Unknown {
         self.named.push((Path::Member(&path, &shown(name)).to_string(), meant));
     }
 
-    /// Each of them as a problem.
+    /// Adds each of them as a problem.
     pub(crate) fn add_to(&self, problems: &mut Problems) {
         for (path, meant) in &self.named {
             let message = match meant {
@@ -204,7 +204,7 @@ impl Unknown {
     }
 }
 
-/// What is known at this place because any resource may have it.
+/// The members that any resource may have in this position.
 fn of_a_resource(path: Path<'_>) -> &'static [&'static str] {
     match path {
         Path::Root | Path::Member(Path::Root, "properties") => &OF_A_RESOURCE,
@@ -212,7 +212,7 @@ fn of_a_resource(path: Path<'_>) -> &'static [&'static str] {
     }
 }
 
-/// The path of a member of this name that is known at another place.
+/// The path of a known member of this name in another position.
 fn elsewhere(
     name: &str,
     members: &'static [Member],
@@ -223,7 +223,7 @@ fn elsewhere(
     if let Some(known) = known {
         return Some(above.iter().chain([&known.name]).copied().collect::<Vec<_>>().join("."));
     }
-    // An error action has the members of an action, which were looked at.
+    // An error action has the members of an action, which were searched already.
     members.iter().filter(|one| one.name != "errorAction").find_map(|one| match one.below {
         Below::Anything => None,
         Below::Members(below) => {
@@ -235,7 +235,7 @@ fn elsewhere(
     })
 }
 
-/// A path in the few characters that any client and any log can take; all others as their bytes, `%0A`.
+/// A path in the few characters that every client and every log accepts; others are escaped by byte: `%0A`.
 fn escape(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,10 +1,10 @@
-//! What somebody may have meant: the nearest of some names.
+//! Suggests the name that was probably meant: the nearest known one.
 
 /// A longer name is no typing mistake, and not worth the comparison.
 const NAME_CHARS_MAX: usize = 60;
 
-/// The known name that differs least from a given one, if it is near enough: a third of its letters may be
-/// wrong, missing, too many or swapped. The first of several that are equally near.
+/// The known name with the smallest distance to a given one, if it is near enough: a third of its letters may
+/// be wrong, missing, too many or swapped. The first of several with the same distance.
 pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given: Vec<char> = given.to_lowercase().chars().take(NAME_CHARS_MAX + 1).collect();
     if given.is_empty() || given.len() > NAME_CHARS_MAX {
@@ -20,10 +20,10 @@ pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, it)| it)
 }
 
-/// How many letters must be changed, added, removed or swapped with their neighbour (the optimal string
-/// alignment distance).
+/// The optimal string alignment distance: how many letters must be changed, added, removed or swapped with
+/// their neighbour.
 fn distance(a: &[char], b: &[char]) -> usize {
-    // Rows of the usual table: the one before the last, the last, and the one that is filled.
+    // Rows of the usual table: the one before the last, the last, and the one that is being filled.
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (row, letter) in a.iter().enumerate() {

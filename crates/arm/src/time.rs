@@ -1,4 +1,4 @@
-//! Instants and durations as the wire writes them.
+//! Instants and durations as the API writes them.
 //!
 //! .NET counts in ticks of 100 ns: instants have up to 7 fractional digits, trailing zeros trimmed.
 
@@ -111,7 +111,7 @@ impl Parts {
     }
 }
 
-/// Ticks of a second as a fraction without trailing zeros; nothing for none.
+/// Ticks of a second as a fraction without trailing zeros; empty for zero.
 fn push_fraction(text: &mut String, ticks: u32) {
     if ticks > 0 {
         write!(text, ".{ticks:07}").expect("writing to a string does not fail");

@@ -21,8 +21,8 @@ impl ApiVersion {
     /// All of them, newest first.
     pub const ALL: [Self; 4] = [Self::V2026_11, Self::V2016_03, Self::V2016_01, Self::V2014_08Preview];
 
-    /// All of them as the provider lists them. Clients that ask it take the first, so that is the one that
-    /// they all know.
+    /// All of them, in the order in which the provider lists them. Clients that ask it use the first, so the
+    /// first is one that all of them know.
     pub(crate) const OF_PROVIDER: [Self; 4] =
         [Self::V2016_03, Self::V2026_11, Self::V2016_01, Self::V2014_08Preview];
 
@@ -33,8 +33,8 @@ impl ApiVersion {
         known.ok_or_else(|| ApiError::unknown_api_version(written))
     }
 
-    /// Operations of the resource manager itself (groups, providers) have api-versions of their own,
-    /// too many to list: there any value will do, but one must be given.
+    /// Operations of the resource manager itself (groups, providers) have api-versions of their own, too many
+    /// to list: any value is accepted, but one must be given.
     pub fn require_any(written: Option<&str>) -> Result<(), ApiError> {
         written.filter(|text| !text.is_empty()).map(|_| ()).ok_or_else(ApiError::missing_api_version)
     }

@@ -1,7 +1,7 @@
-//! Changes of collections, and of their jobs where a change concerns them.
+//! Changes collections, and their jobs where a change affects them.
 //!
-//! Each settlement raises the revision of its job. Where jobs fire all the time, a change of all of them that
-//! was decided before the write would be stale for ever; after the first such failure the store has it
+//! Each settlement increments the revision of its job. Where jobs fire all the time, a change of all jobs that
+//! was decided before the write would always be stale. So after the first stale write the store has the change
 //! decided inside its transaction.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use punctual_store::{
 use crate::Editor;
 use crate::error::{EditError, Missed};
 
-/// Makes of a collection, if there is one, at a time what it is wanted to be; none if it is that already.
+/// Makes the new collection from the existing one, if any, and the time; none if nothing is to change.
 pub trait Wish<E>:
     Fn(Option<&Collection>, Timestamp) -> Result<Option<Collection>, EditError<E>> + Send + Sync + 'static
 {
@@ -27,8 +27,8 @@ impl<E, F> Wish<E> for F where
 }
 
 impl Editor<'_> {
-    /// Creates a collection or replaces it. `wanted` makes the new one of what is there; it is asked again at
-    /// every try.
+    /// Creates or replaces a collection. `wanted` makes the new one from the existing one; it is called again
+    /// at every try.
     pub async fn put_collection<E: Send + 'static>(
         &self,
         key: &CollectionKey,
@@ -40,7 +40,7 @@ impl Editor<'_> {
         self.edit_collection(key, wish).await
     }
 
-    /// Changes a collection that is there. `wanted` makes the merged one; it is asked again at every try.
+    /// Changes an existing collection. `wanted` makes the merged one; it is called again at every try.
     pub async fn patch_collection<E: Send + 'static>(
         &self,
         key: &CollectionKey,
@@ -54,7 +54,7 @@ impl Editor<'_> {
         self.edit_collection(key, wish).await
     }
 
-    /// Enables or disables a collection. Nothing is written if it is so already.
+    /// Enables or disables a collection. Nothing is written if it has that state already.
     pub async fn switch_collection<E: Send + 'static>(
         &self,
         key: &CollectionKey,
@@ -127,13 +127,13 @@ impl Editor<'_> {
             }
             Err(error) => Err(match Missed::of(error, key) {
                 Missed::Refused(error) => error,
-                // Nobody can write in between; a store that says so has a mistake in it.
+                // Nobody can write in between; a store that reports this has a bug.
                 Missed::Stale => EditError::Contention,
             }),
         }
     }
 
-    /// All jobs of a collection: as many as it may have. A change that concerns all can't leave one out.
+    /// All jobs of a collection, up to the most that it may have. A change of all jobs must not leave one out.
     async fn all_jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Trouble> {
         let ask = JobsAsk { state: None, after: None, skip: 0, limit: usize::MAX };
         let jobs = self.store.jobs(key, &ask).await?;
@@ -144,13 +144,13 @@ impl Editor<'_> {
     }
 }
 
-/// Whether the jobs of a collection must be known to change it: they are held or resumed when it is switched,
-/// and judged when its plan changes.
+/// Whether a change of a collection needs its jobs: they are paused or resumed when it is switched, and checked
+/// when its plan changes.
 fn concerns_jobs(from: Option<&Collection>, to: &Collection) -> bool {
     from.is_some_and(|from| from.enabled() != to.enabled() || from.sku != to.sku)
 }
 
-/// What changing a collection comes to; `jobs` are all of its jobs where the change concerns them.
+/// What a change of a collection writes; `jobs` are all of its jobs where the change affects them.
 fn write<E>(
     from: Option<&Collection>,
     to: Collection,

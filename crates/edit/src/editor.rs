@@ -1,4 +1,4 @@
-//! Who changes things, and how often it is tried.
+//! The editor, and how often it tries.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use punctual_store::Resources;
 
 use crate::error::{EditError, Missed};
 
-/// How often a write is tried. Each failure means that somebody else's write went through, so only a flood of
+/// How often a write is tried. Each failure means that somebody else's write succeeded, so only a flood of
 /// writes to one resource gets here.
 const TRIES_MAX: u32 = 100;
 
 /// Makes changes.
 #[derive(Clone, Copy)]
 pub struct Editor<'a> {
-    /// What is changed.
+    /// The store that is changed.
     pub store: &'a dyn Resources,
-    /// The schedule's clock: a change is decided at a time.
+    /// The clock of schedules: every change is decided at an instant.
     pub clock: &'a Arc<dyn Clock>,
-    /// What plans allow.
+    /// The limits of the plans.
     pub limits: &'a Limits,
 }
 
 impl Editor<'_> {
-    /// Tries until a write goes through or is refused for good.
+    /// Tries until a write succeeds or is refused for good.
     pub(crate) async fn until_written<T, E, F: Future<Output = Result<T, Missed<E>>>>(
         &self,
         mut attempt: impl FnMut() -> F,

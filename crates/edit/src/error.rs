@@ -4,10 +4,10 @@ use punctual_model::decide::{Forbidden, Obstacle};
 use punctual_model::{Collection, CollectionKey, GroupKey, JobKey, JobState, Sku};
 use punctual_store::{Refusal, Trouble, WriteError};
 
-/// Why a change was not made. `E` is what the function says that makes the change.
+/// Why a change was not made. `E` is the error of the caller's function that makes the change.
 #[derive(Debug)]
 pub enum EditError<E> {
-    /// Whoever wants the change finds that it can't be made as it is wanted.
+    /// The caller's function rejected the change.
     Rejected(E),
     /// There is no such group.
     NoGroup(GroupKey),
@@ -19,19 +19,19 @@ pub enum EditError<E> {
     Final(Box<JobKey>, JobState),
     /// A run was asked for in a collection that is disabled.
     CollectionDisabled(CollectionKey),
-    /// As many runs of the job wait as may.
+    /// The job has as many waiting runs as it may.
     TooManyRuns,
     /// The plan or the quota of the collection forbids the job.
     Forbidden(Box<Collection>, Vec<Forbidden>),
-    /// Jobs of the collection stand in the way of its change of plan to this.
+    /// Jobs of the collection forbid the change to this plan.
     Obstructed(Box<Collection>, Vec<Obstacle>),
     /// The collection has as many jobs as it may.
     TooManyJobs(Box<Collection>, u32),
     /// The subscription has as many collections of the plan as it may.
     TooManyCollections(Sku, u32),
-    /// Others wrote the same again and again while this was tried.
+    /// Others wrote the same resource at every try.
     Contention,
-    /// The store is in trouble; the change may have been made.
+    /// The store failed; the change may have been made.
     Trouble(Trouble),
 }
 
@@ -43,7 +43,7 @@ impl<E> From<Trouble> for EditError<E> {
 
 /// Why one try did not write.
 pub(crate) enum Missed<E> {
-    /// Somebody else wrote in between.
+    /// Somebody else wrote in between; try again.
     Stale,
     /// It can't be written.
     Refused(EditError<E>),
@@ -71,8 +71,8 @@ impl<E> Missed<E> {
                 EditError::TooManyCollections(sku, max)
             }
             WriteError::Trouble(trouble) => EditError::Trouble(trouble),
-            // Only who adds a job is refused for too many jobs, only who decides declines, and only who writes
-            // tokens is refused for them.
+            // Only adding a job is refused for too many jobs, only a decision inside the store declines, and
+            // only writes of tokens are refused for them.
             WriteError::Refused(
                 refusal @ (Refusal::TooManyJobs { .. }
                 | Refusal::Declined

@@ -1,4 +1,4 @@
-//! Changes of resource groups, and of the registration of subscriptions.
+//! Changes resource groups, and the registration of subscriptions.
 
 use jiff::Timestamp;
 use punctual_model::{GroupKey, Name};
@@ -7,8 +7,8 @@ use punctual_store::Group;
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// Creates a group or replaces it. `wanted` makes its region and tags of what is there. Answers it, and
-    /// whether it is new. Of two changes at once the last one stays.
+    /// Creates or replaces a group. `wanted` makes its region and tags from the existing group. Returns the
+    /// group, and whether it is new. Of two concurrent changes the last one wins.
     pub async fn put_group<E>(
         &self,
         key: &GroupKey,
@@ -30,7 +30,7 @@ impl Editor<'_> {
         if deleted { Ok(()) } else { Err(EditError::NoGroup(key.clone())) }
     }
 
-    /// Registers a subscription with the provider, or takes that back.
+    /// Registers a subscription with the provider, or unregisters it.
     pub async fn register<E>(&self, subscription: &Name, registered: bool) -> Result<(), EditError<E>> {
         Ok(self.store.set_unregistered(subscription, !registered).await?)
     }

@@ -1,4 +1,4 @@
-//! Changes of jobs.
+//! Changes jobs.
 
 use std::future::Future;
 
@@ -22,15 +22,15 @@ pub struct WrittenJob {
 }
 
 impl Editor<'_> {
-    /// Creates a job or replaces it. `spec` makes its new definition; it is given the collection, the job that
-    /// is there and the time, and is asked again at every try.
+    /// Creates or replaces a job. `spec` makes its new definition from the collection, the existing job and the
+    /// time; it is called again at every try.
     pub async fn put_job<E, F: Future<Output = Result<JobSpec, E>>>(
         &self,
         key: &JobKey,
         spec: impl Fn(&Collection, Option<&Job>, Timestamp) -> F,
     ) -> Result<WrittenJob, EditError<E>> {
         let attempt = async || {
-            let (collection, existing) = self.read(key).await?;
+            let (collection, existing) = self.load(key).await?;
             if let Some(job) = &existing {
                 refuse_final(key, job)?;
             }
@@ -45,7 +45,7 @@ impl Editor<'_> {
         self.until_written(attempt).await
     }
 
-    /// Changes a job that is there. `spec` makes the merged definition; it is asked again at every try.
+    /// Changes an existing job. `spec` makes the merged definition; it is called again at every try.
     pub async fn patch_job<E, F: Future<Output = Result<JobSpec, E>>>(
         &self,
         key: &JobKey,
@@ -83,26 +83,26 @@ impl Editor<'_> {
         if self.store.delete_job(key).await? {
             return Ok(());
         }
-        // Which of the two is missing?
+        // Find out which of the two does not exist.
         match self.store.collection(&key.collection).await? {
             Some(_) => Err(EditError::NoJob(Box::new(key.clone()))),
             None => Err(EditError::NoCollection(key.collection.clone())),
         }
     }
 
-    /// The collection that a job is in, which must exist, and the job, if it does.
-    async fn read<E>(&self, key: &JobKey) -> Result<(Collection, Option<Job>), EditError<E>> {
+    /// The collection of a job, which must exist, and the job, if it exists.
+    async fn load<E>(&self, key: &JobKey) -> Result<(Collection, Option<Job>), EditError<E>> {
         let found = self.store.job_in_collection(key).await?;
         found.ok_or_else(|| EditError::NoCollection(key.collection.clone()))
     }
 
     /// A job that must exist, with its collection.
     async fn find<E>(&self, key: &JobKey) -> Result<(Collection, Job), EditError<E>> {
-        let (collection, job) = self.read(key).await?;
+        let (collection, job) = self.load(key).await?;
         Ok((collection, job.ok_or_else(|| EditError::NoJob(Box::new(key.clone())))?))
     }
 
-    /// What the collection forbids about a job.
+    /// Checks that the collection does not forbid a job.
     fn check<E>(&self, spec: &JobSpec, collection: &Collection, now: Timestamp) -> Result<(), EditError<E>> {
         let forbidden = decide::forbidden(spec, collection, self.limits, now);
         if forbidden.is_empty() {
@@ -112,7 +112,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Writes a job that was decided on this collection, and what the change passes over though it was due.
+    /// Writes a job that was decided with this collection, and the occurrences that the change skips.
     async fn write<E>(&self, job: Job, skips: Vec<Skip>, collection: &Collection) -> Result<Job, Missed<E>> {
         let collection_revision = collection.revision;
         let job_count_max = collection.job_count_max(self.limits);

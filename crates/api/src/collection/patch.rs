@@ -4,17 +4,17 @@ use punctual_arm::{ApiError, CollectionContext, collection};
 use punctual_model::CollectionKey;
 
 use crate::answer::Answer;
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::{ApiState, Settings};
 
 pub(crate) async fn patch(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     key: &CollectionKey,
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
-    let body = body.read().await?;
+    let body = body.into_bytes().await?;
     let ignored = collection::ignored(&body, version);
     let Settings { locations, limits, .. } = state.settings.clone();
     let editor = state.editor();

@@ -4,18 +4,18 @@ use punctual_arm::{ApiError, CollectionContext, collection, id};
 use punctual_model::CollectionKey;
 
 use crate::answer::Answer;
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::{ApiState, Settings};
 
 pub(crate) async fn put(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     key: &CollectionKey,
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
     id::check_collection(key)?;
-    let body = body.read().await?;
+    let body = body.into_bytes().await?;
     let ignored = collection::ignored(&body, version);
     let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
     let editor = state.editor();

@@ -1,4 +1,4 @@
-//! `GET …/jobs/{job}/occurrences`: of each instant that the schedule yields, what became of it and why
+//! `GET …/jobs/{job}/occurrences`: each instant that the schedule yields, with its outcome and the reason
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_arm::{ApiError, OccurrencesPage, occurrence, page};
@@ -10,7 +10,7 @@ use crate::answer::{Answer, trouble};
 use crate::request::Call;
 use crate::state::ApiState;
 
-/// How far ahead of now, or of where the caller begins, is looked where the caller does not say.
+/// How far the window reaches from now, or from its start, if the caller does not say.
 const AHEAD: SignedDuration = SignedDuration::from_hours(31 * 24);
 
 pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
@@ -25,7 +25,7 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         None => asked.from.unwrap_or(Timestamp::MIN),
         Some(after) => match after.checked_add(SignedDuration::from_nanos(1)) {
             Ok(from) => from,
-            // Nothing lies behind the end of time.
+            // There is nothing after the end of time.
             Err(_) => return Answer::ok(&page::answer(Vec::new(), None)),
         },
     };

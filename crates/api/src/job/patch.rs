@@ -4,27 +4,27 @@ use punctual_arm::{ApiError, JobContext, job};
 use punctual_edit::WrittenJob;
 use punctual_model::JobKey;
 
-use super::{in_flight, reading, render};
+use super::{conversion, in_flight, render};
 use crate::answer::Answer;
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 
 pub(crate) async fn patch(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     key: &JobKey,
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
     let dialect = call.dialect(false);
-    let body = body.read().await?;
+    let body = body.into_bytes().await?;
     let ignored = job::ignored(&body, version);
     let editor = state.editor();
     let written = editor.patch_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let context = JobContext { version, sku, limits, now, put_at: existing.put_at };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.spec.clone());
-        reading::read(&body, move || job::read_patch(&bytes, &name, &old, &context))
+        conversion::convert(&body, move || job::read_patch(&bytes, &name, &old, &context))
     });
     let WrittenJob { job, collection, .. } = written.await.map_err(|error| state.refused(error))?;
     let in_flight = in_flight(state, std::slice::from_ref(&job)).await?;

@@ -4,28 +4,28 @@ use punctual_arm::{ApiError, JobContext, id, job};
 use punctual_edit::WrittenJob;
 use punctual_model::JobKey;
 
-use super::{reading, render};
+use super::{conversion, render};
 use crate::answer::Answer;
-use crate::request::{Call, Unread};
+use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 
 pub(crate) async fn put(
     state: &ApiState,
     call: &Call<'_>,
-    body: Unread,
+    body: UnreadBody,
     key: &JobKey,
 ) -> Result<Answer, ApiError> {
     let version = call.version()?;
     let dialect = call.dialect(false);
     id::check_job(key)?;
-    let body = body.read().await?;
+    let body = body.into_bytes().await?;
     let ignored = job::ignored(&body, version);
     let editor = state.editor();
     let written = editor.put_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let context = JobContext { version, sku, limits, now, put_at: now };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.map(|job| job.spec.clone()));
-        reading::read(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context))
+        conversion::convert(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context))
     });
     let WrittenJob { job, collection, new } = written.await.map_err(|error| state.refused(error))?;
     let shown = render(&job, &collection, &[], version, dialect);

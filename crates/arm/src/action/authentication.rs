@@ -1,4 +1,4 @@
-//! How HTTP requests authenticate themselves. Secrets are read and never rendered.
+//! The authentication of HTTP requests. Secrets are read and never rendered.
 
 use crate::json::{Json, Members};
 use jiff::Timestamp;
@@ -41,8 +41,8 @@ const TYPES: [(&str, Type); 4] = [
     ("ActiveDirectoryOAuth", Type::ActiveDirectoryOAuth),
 ];
 
-/// Reads the `authentication` of a request. Secrets of `kept` hold where none are given, if it is of
-/// the same type.
+/// Reads the `authentication` of a request. Where a secret is missing, that of `kept` stays if it has the same
+/// type.
 pub(super) fn read(
     request: &Object<'_>,
     kept: Option<&Authentication>,
@@ -94,7 +94,7 @@ fn read_oauth(
     let audience = object.required_text("audience", problems);
     let client_id = object.required_text("clientId", problems);
     let secret = required_secret(object, "secret", kept, problems);
-    // The tenant becomes part of the URL that the token is asked from.
+    // The tenant becomes part of the URL from which the token is requested.
     if let Some(tenant) = tenant
         && !super::message::is_host_part(tenant)
     {
@@ -121,7 +121,7 @@ fn read_certificate(
     let pfx = required_secret(object, "pfx", kept_pfx, problems);
     let password = required_secret(object, "password", kept_password, problems);
     let (pfx, password) = (pfx?, password?);
-    // A file that does not fit into a job is not worth opening.
+    // A file that is too large for a job need not be opened.
     if pfx.expose().len() > 2 * JOB_BYTES_MAX {
         object.note("pfx", "is too large for a job", problems);
         return None;
@@ -140,7 +140,7 @@ fn read_certificate(
     Some(Authentication::ClientCertificate { pfx, password, certificate })
 }
 
-/// What is known of a file from the stored job; opening one takes as long as reading fifty jobs.
+/// The facts of a file that the stored job has as well; opening a file takes as long as reading fifty jobs.
 fn opened_before(stored: Option<&Action>, pfx: &Secret, password: &Secret) -> Option<Certificate> {
     stored?.steps().find_map(|step| match &step.kind {
         ActionKind::Http(http) => match &http.authentication {
@@ -163,7 +163,7 @@ fn open(pfx: &Secret, password: &Secret) -> Result<Certificate, String> {
     Ok(Certificate { thumbprint: facts.thumbprint, subject: facts.subject, expires_at })
 }
 
-/// A secret: as given; else, unless it was removed by a null, as kept.
+/// A secret: the given one; else the kept one, unless a null removes it.
 pub(super) fn secret(
     object: &Object<'_>,
     name: &str,
@@ -199,7 +199,7 @@ pub(super) fn render(authentication: &Authentication) -> Json<'_> {
         Authentication::ClientCertificate { pfx: _, password: _, certificate } => {
             let expires_at = time::instant(certificate.expires_at);
             members.insert("certificateThumbprint", certificate.thumbprint.as_str().into());
-            // The service wrote the first name, its published description says the second.
+            // The original service wrote the first name; its published description has the second.
             members.insert("certificateExpiration", expires_at.clone().into());
             members.insert("certificateExpirationDate", expires_at.into());
             members.insert("certificateSubjectName", certificate.subject.as_str().into());

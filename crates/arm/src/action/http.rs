@@ -82,7 +82,7 @@ fn check_uri(request: &Object<'_>, uri: &str, problems: &mut Problems) {
         matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
     });
     if !usable {
-        // Not repeated here: a query can carry a key.
+        // The URI is not repeated in the message: its query may contain a key.
         request.note("uri", "must be an absolute http or https URI", problems);
     }
 }

@@ -116,7 +116,7 @@ pub(super) fn read_bus(
     })
 }
 
-/// `SharedAccessKey` or not.
+/// Whether the type is `SharedAccessKey`.
 const AUTHENTICATION_TYPES: [(&str, bool); 2] = [("NotSpecified", false), ("SharedAccessKey", true)];
 
 fn read_bus_authentication(
@@ -220,7 +220,7 @@ fn render_brokered<'a>(brokered: &'a BrokeredProperties, dialect: Dialect) -> Js
     members.into()
 }
 
-/// Whether a name can be part of a host name without changing whose host it is.
+/// Whether a name can be inserted into a host name without changing to another host.
 pub(super) fn is_host_part(name: &str) -> bool {
     (1..=253).contains(&name.len())
         && name.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -228,7 +228,7 @@ pub(super) fn is_host_part(name: &str) -> bool {
         && name.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '.'))
 }
 
-/// Whether a name can be a path on a broker without leaving its place.
+/// Whether a name can be a path on a broker without leaving its namespace.
 fn is_entity_path(name: &str) -> bool {
     name.len() <= 260
         && name.split('/').all(|part| {

@@ -12,12 +12,12 @@ use crate::time;
 
 pub(super) const RETRY_POLICY: &[Member] = &[value("retryType"), value("retryInterval"), value("retryCount")];
 
-/// 18 months, counted as the largest interval of days is.
+/// 18 months, counted like the largest interval of days.
 const INTERVAL_MAX: SignedDuration = SignedDuration::from_hours(548 * 24);
 const COUNT_MAX: i64 = 20;
 
-/// Reads the `retryPolicy` of an action; where it has none, the one that published templates put into
-/// its `request` by mistake.
+/// Reads the `retryPolicy` of an action; if it has none, the one that published templates put into its
+/// `request` by mistake.
 pub(super) fn read(
     action: &Object<'_>,
     plan: (Sku, PlanLimits),
@@ -31,7 +31,7 @@ pub(super) fn read(
         return None;
     }
     let path = action.at("request");
-    // A request that is no object was already found at fault.
+    // A request that is no object has been reported already.
     let request = Object::of(action.get("request")?, path, &mut Problems::default())?;
     let policy = Object::of(request.get("retryPolicy")?, request.at("retryPolicy"), problems)?;
     Some(read_policy(&policy, plan, problems))

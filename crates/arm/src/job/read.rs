@@ -1,4 +1,4 @@
-//! Reading a PUT or a PATCH of a job.
+//! Reads a PUT or a PATCH of a job.
 
 use jiff::Timestamp;
 use punctual_model::{Action, JobKey, JobSpec, Limits, Sku};
@@ -12,7 +12,7 @@ use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
 use crate::shape::{self, Unknown};
 use crate::{ApiError, ApiVersion, Dialect, id, quota, recurrence};
 
-/// The largest definition, as compact JSON with its secrets.
+/// The largest definition, as compact JSON including its secrets.
 pub(crate) const JOB_BYTES_MAX: usize = 16 * 1024;
 
 /// What reading a job depends on besides the body.
@@ -26,12 +26,12 @@ pub struct JobContext {
     pub limits: Limits,
     /// The time of the request.
     pub now: Timestamp,
-    /// When the job counts as put: now, or under a PATCH the time of the last PUT.
+    /// The time of the PUT: now, or under a PATCH that of the last PUT.
     pub put_at: Timestamp,
 }
 
-/// Reads the body of a PUT. `existing` is the job that it replaces: what an older api-version can't
-/// say stays as it was.
+/// Reads the body of a PUT. `existing` is the definition that it replaces: what an older api-version can't
+/// express stays as it was.
 pub fn read_put(
     body: &[u8],
     key: &JobKey,
@@ -43,19 +43,19 @@ pub fn read_put(
     let opened = existing.map(|spec| &spec.action);
     let with_time_zone = context.version.has_additions();
     let kept = Kept { secrets: None, opened, with_time_zone, timing: None };
-    let mut spec = read(&document, key, kept, &unknown, context)?;
+    let mut spec = read_document(&document, key, kept, &unknown, context)?;
     if !with_time_zone && let Some(rule) = &mut spec.recurrence {
         rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
     }
-    // White space and properties that nobody knows don't count, so most bodies need no second look.
+    // White space and unknown members don't count, so most bodies need no exact measurement.
     if body.len() > JOB_BYTES_MAX {
         check_size(&spec)?;
     }
     Ok(spec)
 }
 
-/// Reads the body of a PATCH onto the stored definition: what is not mentioned keeps its value, secrets
-/// included; null removes; the members of another action type than the one that results are dropped.
+/// Reads the body of a PATCH onto the stored definition: absent members keep their value, secrets included;
+/// null removes; members of another action type than the resulting one are dropped.
 pub fn read_patch(
     body: &[u8],
     key: &JobKey,
@@ -82,18 +82,17 @@ pub fn read_patch(
     merge(&mut document, patch);
     let secrets = Some(&existing.action);
     let kept = Kept { secrets, opened: secrets, with_time_zone: true, timing: Some(existing) };
-    let spec = read(&document, key, kept, &unknown, context)?;
+    let spec = read_document(&document, key, kept, &unknown, context)?;
     check_size(&spec)?;
     Ok(spec)
 }
 
-/// The members of a body that are ignored under this api-version because nobody knows them, as the value of a
-/// header.
+/// The unknown members of a body, which are ignored under this api-version, as the value of a header.
 pub fn ignored(body: &[u8], version: ApiVersion) -> Option<String> {
     shape::ignored(body, shape::JOB, version)
 }
 
-/// Bytes as a JSON object that has properties: anything else is no job at all.
+/// Parses a JSON object that has properties: anything else is not a job.
 fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
     let document = parse_object(body).map_err(ApiError::malformed_job)?;
     match document.get("properties") {
@@ -105,20 +104,20 @@ fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
     }
 }
 
-/// What is taken over from the stored job.
+/// What is kept from the stored job.
 #[derive(Clone, Copy)]
 struct Kept<'a> {
-    /// The main action whose secrets hold where none are given.
+    /// The main action whose secrets stay where none are given.
     secrets: Option<&'a Action>,
     /// The main action whose certificates were opened before.
     opened: Option<&'a Action>,
     /// Whether `timeZone` is a known name.
     with_time_zone: bool,
-    /// The definition whose start and recurrence are not judged anew where they stay as they are.
+    /// The definition whose start and recurrence are not checked again if they stay as they are.
     timing: Option<&'a JobSpec>,
 }
 
-fn read(
+fn read_document(
     document: &Json<'_>,
     key: &JobKey,
     kept: Kept<'_>,
@@ -169,7 +168,7 @@ fn read_properties(
     let recurrence: Option<Rule> = properties.get("recurrence").and_then(|value| {
         recurrence::read(value, properties.at("recurrence"), kept.with_time_zone, problems)
     });
-    // An interval that was left out is answered as 1, and comes back so: that is no change.
+    // A missing interval is answered as 1, and clients send the 1 back: that is no change.
     let kept_rule = kept.timing.and_then(|kept| kept.recurrence.as_ref());
     let recurrence = match (kept_rule, recurrence) {
         (Some(kept), Some(new)) if new.is_the_same_as(kept) => Some(kept.clone()),
@@ -196,7 +195,7 @@ fn read_state(properties: &Object<'_>, problems: &mut Problems) -> bool {
     !is("disabled")
 }
 
-/// Clients send back what they read, so an id may be there; but it must be that of this job.
+/// Clients send back what they read, so there may be an id; but it must be that of this job.
 fn check_id(document: &Object<'_>, key: &JobKey, problems: &mut Problems) {
     if let Some(written) = document.text("id", problems)
         && written.to_lowercase() != id::job(key).to_lowercase()
