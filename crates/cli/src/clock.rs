@@ -1,4 +1,4 @@
-//! The clocks: the machine's, the same watched for steps, and a virtual one for the schedule.
+//! The clocks: that of the machine, the same with a watch for steps, and a virtual one for schedules.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, ClockReading, ClockWatch, TICK, Wait};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The time now, of the machine, in the ticks of 100 ns that all our times have.
+/// The time of the machine, in ticks of 100 ns like all our times.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
 pub(crate) fn real_now() -> Timestamp {
     whole_ticks(Timestamp::now())
@@ -19,10 +19,10 @@ fn whole_ticks(at: Timestamp) -> Timestamp {
     Timestamp::from_nanosecond(at.as_nanosecond() / tick * tick).unwrap_or(at)
 }
 
-/// Two clocks that are read within this time are read together.
+/// Two clocks that are read within this time count as read at once.
 const TOGETHER: Duration = Duration::from_millis(10);
 
-/// How often is tried to read them together, on a machine that does not get to it.
+/// How often to try to read them at once on a busy machine.
 const READS_MAX: usize = 10;
 
 /// The machine's clock.
@@ -34,12 +34,11 @@ impl Clock for RealClock {
     }
 }
 
-/// The machine's clock, compared with the time since the machine was started whenever it is read: it stands still
-/// for a while when it was set forward.
+/// The machine's clock with a [`ClockWatch`]: after a step forward it stands still for a while.
 pub(crate) struct WatchedClock(ClockWatch);
 
 impl WatchedClock {
-    /// Watches from now on. A step forward is held for so long.
+    /// Watches from now on. A step forward is held for `hold`.
     pub(crate) fn new(hold: Duration) -> Self {
         Self(ClockWatch::new(hold, read_both()))
     }
@@ -55,7 +54,7 @@ impl Clock for WatchedClock {
     }
 }
 
-/// Reads both clocks. Whoever is interrupted between the two reads again: that would look like a step.
+/// Reads both clocks. Reads again if the thread was interrupted between the two, which would look like a step.
 fn read_both() -> ClockReading {
     let mut before = since_boot();
     let mut reading = ClockReading { wall: real_now(), boot: since_boot() };
@@ -69,25 +68,25 @@ fn read_both() -> ClockReading {
     reading
 }
 
-/// The time since the machine was started, while it was suspended included.
+/// The time since the machine was started, suspension included.
 fn since_boot() -> Duration {
     let time = clock_gettime(ClockId::Boottime);
     let (seconds, nanoseconds) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
 }
 
-/// A clock that starts when and goes as fast as it is told. It never goes back.
+/// A clock with a start time and a speed. It never goes back.
 ///
-/// One that is faster than real time waits where it is asked to, as long as its patience lasts: otherwise
+/// A clock faster than real time waits where it is asked to, for as long as its patience allows. Otherwise
 /// hours could pass while a request is on its way, and occurrences would overlap that never do in real time.
 pub(crate) struct VirtualClock(Arc<Mutex<Hand>>);
 
 struct Hand {
     speed: f64,
     patience: Duration,
-    /// What it showed when it last was looked at.
+    /// What it showed at the last look.
     shown: Timestamp,
-    /// When it goes on from there: when it was looked at, or later where it waits.
+    /// When it continues from there: the time of the last look, or later where it waits.
     since: Instant,
     /// Where it waits, and until when at most.
     waits: BTreeMap<(Timestamp, u64), Instant>,
@@ -95,8 +94,8 @@ struct Hand {
 }
 
 impl VirtualClock {
-    /// The patience is for how long it may be asked to wait: enough for a busy machine, and so that a target
-    /// that hangs can't stop it.
+    /// `patience` limits how long the clock waits where it is asked to: long enough for a busy machine, short
+    /// enough that a hanging target does not stop the clock.
     pub(crate) fn new(start_at: Timestamp, speed: f64, patience: Duration) -> Self {
         Self(Arc::new(Mutex::new(Hand::new(start_at, speed, patience, instant()))))
     }
@@ -149,7 +148,7 @@ impl Hand {
         self.shown
     }
 
-    /// How long it takes to go to an instant.
+    /// The real time that it takes to reach an instant.
     fn real_way(&self, at: Timestamp) -> Duration {
         let way = at.duration_since(self.shown).as_secs_f64().max(0.0) / self.speed;
         Duration::try_from_secs_f64(way).unwrap_or(Duration::from_secs(u32::MAX.into()))
@@ -163,14 +162,14 @@ impl Hand {
         wait
     }
 
-    /// Goes on from where it is, if this was what it waited for.
+    /// Ends a wait. If the clock is waiting there, it continues.
     fn go_on(&mut self, wait: (Timestamp, u64), real: Instant) {
         self.look(real);
         self.waits.remove(&wait);
     }
 }
 
-/// Somebody who has asked the clock to wait.
+/// A guard: the clock waits until it is dropped.
 struct Waiting {
     hand: Arc<Mutex<Hand>>,
     wait: (Timestamp, u64),
@@ -182,7 +181,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The hand is whole whenever nobody holds its lock, so a poisoned lock is as good as another.
+/// The hand is consistent whenever nobody holds its lock, so a poisoned lock can be used.
 fn lock(hand: &Mutex<Hand>) -> MutexGuard<'_, Hand> {
     hand.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! The settings of a server: defaults, file, environment, command line, in this order.
+//! The settings of a server: defaults, file, environment, command line, each above the one before.
 //!
 //! `config.default.toml` is the defaults, the documentation and an example in one; it is compiled in, and a
-//! test sees to it that it has every setting. What is read here has its final type: an address is an address,
-//! a log filter is one that can be used.
+//! test checks that it has every setting. Settings are read into their final types: an address is a
+//! `SocketAddr`, a log filter is ready for use.
 
 mod filter;
 mod layer;
@@ -47,7 +47,7 @@ pub(crate) struct Server {
     pub(crate) stop_grace_seconds: u64,
 }
 
-/// What a process does.
+/// The role of a process.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, clap::ValueEnum)]
 #[serde(try_from = "String")]
 pub(crate) enum Role {
@@ -132,7 +132,7 @@ pub(crate) struct ActionsConfig {
     pub(crate) ca_file: PathBuf,
 }
 
-/// How an AMQP connection shows who it is.
+/// How an AMQP connection authenticates.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub(crate) enum SaslConfig {

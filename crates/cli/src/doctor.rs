@@ -1,8 +1,8 @@
 //! `punctual doctor`: is everything all right?
 //!
-//! Asks a running server what its inspector has found, or looks through the data of a stopped one. Both come to
-//! the same checkup, printed for people or as JSON. Exit code 0 means that nothing was found, 1 that something
-//! was, 2 that nobody could say.
+//! Asks a running server what its inspector has found, or examines the data of a stopped one. Both give the
+//! same checkup, printed for people or as JSON. Exit code 0 means no findings, 1 findings, 2 that the check
+//! could not be made.
 
 mod client;
 mod stopped;

@@ -16,12 +16,12 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An input that the user has to change; its text says what is wrong and what to do.
+/// An error that the user has to correct; its text says what is wrong and what to do.
 #[derive(Debug)]
 pub(crate) struct WrongUsage(pub(crate) String);
 
 impl WrongUsage {
-    /// Settings that can't be used: every problem, each with its key.
+    /// Unusable settings: every problem, each with its key.
     pub(crate) fn of_settings(problems: &[String]) -> Self {
         match problems {
             [problem] => Self(problem.clone()),
@@ -41,10 +41,10 @@ impl std::fmt::Display for WrongUsage {
 
 impl std::error::Error for WrongUsage {}
 
-/// Prints an error with what caused it, and says how to end.
+/// Prints an error with its causes, and returns the exit code.
 #[expect(clippy::needless_pass_by_value, reason = "the end of the error's life")]
 pub(crate) fn report(error: anyhow::Error) -> Exit {
-    // Whoever reads our output has gone (`punctual preview | head`): that is no failure.
+    // The reader of our output is gone (`punctual preview | head`), which is no failure.
     let gone = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     if gone.into_iter().any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe) {
         return Exit::Fine;

@@ -20,7 +20,7 @@ use crate::clock::real_now;
 use crate::exit::{Exit, WrongUsage};
 use crate::options::{Output, PreviewOptions};
 
-/// A job is at most 16 KiB; whatever is larger than this is something else.
+/// A job is at most 16 KiB; anything larger than this is no job.
 const JOB_BYTES_MAX: u64 = 1 << 20;
 
 /// The largest number of occurrences that may be asked for.
@@ -46,7 +46,7 @@ pub(crate) fn preview(options: &PreviewOptions) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// How many occurrences are to be shown: as many as the document says, or the options.
+/// The number of occurrences to show: that of the document, else that of the options.
 fn count(job: &Preview, options: &PreviewOptions) -> Result<u64, Problem> {
     let count = job.count.unwrap_or(options.count);
     if count > COUNT_MAX {
@@ -55,7 +55,7 @@ fn count(job: &Preview, options: &PreviewOptions) -> Result<u64, Problem> {
     Ok(count)
 }
 
-/// When a job that is put at `now` runs, or everything that is wrong with it.
+/// The timetable of a job that is put at `now`, or all its problems.
 fn timetable(job: &Preview, now: Timestamp) -> Result<Timetable, Vec<Problem>> {
     let start = Start { start_at: job.start_at, put_at: now };
     let mut problems: Vec<Problem> =
@@ -73,7 +73,7 @@ fn timetable(job: &Preview, now: Timestamp) -> Result<Timetable, Vec<Problem>> {
     timetable.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
-/// What is read from. The buffer's type is plain, because the batch form must know whether it is empty.
+/// The type of the buffer is concrete, because the batch form must know whether it is empty.
 type Input = BufReader<Box<dyn Read>>;
 
 fn open(file: Option<&Path>) -> Result<Input, WrongUsage> {

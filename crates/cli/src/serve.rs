@@ -41,8 +41,9 @@ pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
     runtime.context("could not start the runtime")?.block_on(run(config))
 }
 
-/// Everything that may be refused comes first, the port among it; then what changes data; then what fires. So a
-/// server that can't start leaves everything as it was, and a second one on a taken port fires nothing.
+/// First come all checks that may refuse the start, including the port; then what changes data; then what
+/// fires. So a server that can't start leaves everything as it was, and a second one on a taken port fires
+/// nothing.
 async fn run(config: Config) -> anyhow::Result<Exit> {
     let mut tls = Tls::prepare(&config)?;
     let actions = match config.server.role {
@@ -52,7 +53,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
             Some(fire::actions(&config.actions, own)?)
         }
     };
-    // Before the port: whoever can connect may also send a signal, and expect that it stops us properly.
+    // Before the port is open: a caller that can connect may also send a signal, and expect an orderly stop.
     let signals = Signals::listen().context("could not listen for signals")?;
     file_size::survive_limit().await.context("could not listen for signals")?;
     let listener = bind(config.server.listen)?;
@@ -107,13 +108,13 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         }
     };
     served.context("the server failed")?;
-    // The server ends by a signal only, so the rest is being stopped as well.
+    // Only a signal ends the server, so everything else is being stopped as well.
     stopping.await.context("could not stop")?;
     tracing::info!("stopped");
     Ok(Exit::Fine)
 }
 
-/// Owns the data directory before anything in it is read or made, the keys included.
+/// Locks the data directory before anything in it is read or made, including the keys.
 fn open_store(data: &Data, mint: &Arc<dyn Mint>) -> anyhow::Result<Arc<dyn Store>> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
     let keys = keys::open(data, &directory, mint.as_ref())?;
@@ -151,7 +152,7 @@ fn overrides(options: &ServeOptions) -> Vec<Override> {
     overrides
 }
 
-/// Refuses to listen where strangers could come in.
+/// Refuses to listen on addresses that others can reach.
 fn check_listen(address: SocketAddr) -> Result<(), WrongUsage> {
     if address.ip().is_loopback() {
         return Ok(());
@@ -162,7 +163,7 @@ fn check_listen(address: SocketAddr) -> Result<(), WrongUsage> {
     )))
 }
 
-/// Takes the port. Callers can connect from now on, and are answered when everything has started.
+/// Opens the port. Callers can connect from now on, and are answered when everything has started.
 fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).map_err(|error| {
         let hint = match error.kind() {
@@ -180,7 +181,7 @@ fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
-/// The longest that a virtual clock waits: so long nobody means it.
+/// The longest patience of a virtual clock; a larger setting is a mistake.
 const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
 
 fn schedule_clock(config: &Config) -> Arc<dyn Clock> {

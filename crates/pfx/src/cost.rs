@@ -1,4 +1,4 @@
-//! How much work a file asks for, before any of it is done.
+//! How much work a file asks for, computed before any of it is done.
 //!
 //! A PKCS#12 file names the number of key derivation rounds of each of its encrypted parts, so a small
 //! file can ask for minutes of work. This walks the parts that are in the clear and adds the rounds up.
@@ -36,7 +36,7 @@ fn walk(mut bytes: &[u8], depth: usize, rounds: &mut u64) -> Result<(), OpenErro
     }
     let mut salt_before = false;
     while !bytes.is_empty() {
-        // What is not DER is the inside of an octet string that happened to look like it.
+        // What is not DER is the content of an octet string that happened to look like it.
         let Ok((rest, element)) = Any::from_der(bytes) else { return Ok(()) };
         let is_salt = element.tag() == Tag::OctetString;
         match element.tag() {
@@ -58,8 +58,8 @@ fn walk(mut bytes: &[u8], depth: usize, rounds: &mut u64) -> Result<(), OpenErro
     Ok(())
 }
 
-/// What is in an octet string that holds exactly one sequence, as those do that hold parts of the file.
-/// Salts and what is encrypted look like that about once in 2^24.
+/// The content of an octet string that holds exactly one sequence, as those with parts of the file do. Salts
+/// and encrypted data look like that about once in 2^24.
 fn document_in(bytes: &[u8]) -> Option<&[u8]> {
     match Any::from_der(bytes) {
         Ok((rest, whole)) if rest.is_empty() && whole.tag() == Tag::Sequence => Some(whole.data),
@@ -67,7 +67,7 @@ fn document_in(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// An unsigned number of up to eight bytes; a longer one is more than anything.
+/// An unsigned number of up to eight bytes; a longer one counts as the largest.
 fn number(bytes: &[u8]) -> u64 {
     let significant: Vec<u8> = bytes.iter().copied().skip_while(|byte| *byte == 0).collect();
     if significant.len() > 8 {

@@ -1,4 +1,4 @@
-//! What may be told of a certificate.
+//! The public facts of a certificate.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 
 use crate::subject;
 
-/// What may be told of a certificate.
+/// The public facts of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// SHA-1 of the certificate, upper-case hex.

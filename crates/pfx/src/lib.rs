@@ -2,8 +2,8 @@
 //!
 //! [`open`] gives the private key with its certificates in DER, ready for a TLS library, and the
 //! [`Facts`] of the certificate that may be shown to anybody. Both old (RC2, 3DES) and new (AES)
-//! encryption is read. A file is somebody else's input: its size and the work it may ask for are bounded
-//! before anything is decrypted.
+//! encryption is read. A file is untrusted input: its size and the work that it may ask for are bounded before
+//! anything is decrypted.
 //!
 //! This crate stands alone and knows nothing of what the certificate is for.
 
@@ -33,7 +33,7 @@ const CHAIN_LENGTH_MAX: usize = 16;
 /// An opened file.
 #[derive(Clone)]
 pub struct Pfx {
-    /// What may be told of the certificate.
+    /// The public facts of the certificate.
     pub facts: Facts,
     /// The private key: PKCS#8 in DER. Secret.
     pub key_der: Vec<u8>,
@@ -51,19 +51,19 @@ impl fmt::Debug for Pfx {
     }
 }
 
-/// Why a file can't be opened. The texts never repeat anything of the file or the password.
+/// Why a file can't be opened. Messages never repeat anything of the file or the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// The text is not base64.
     #[error("is not base64")]
     NotBase64,
-    /// There are more bytes than a sensible file has.
+    /// The file is larger than any useful one.
     #[error("is larger than {} KiB", FILE_BYTES_MAX / 1024)]
     TooLarge,
     /// The bytes are something else, or damaged, or not in DER.
     #[error("is not a PKCS#12 file")]
     NotPkcs12,
-    /// The file asks for more work than is granted to it.
+    /// The file asks for more work than is allowed.
     #[error("asks for too many key derivation rounds")]
     TooCostly,
     /// The file uses a cipher or a digest that is not supported.

@@ -1,8 +1,8 @@
-//! Which log lines are written.
+//! The log filter: which log lines are written.
 //!
-//! A filter is a level, or parts with commas between them: a level for everything, and `target=level` for one
-//! module and what is below it. A bare word that is no level is refused. Log libraries take it for the name of a
-//! module, so that a misspelt level would silence everything else.
+//! A filter is a level, or a list with commas: a level for everything, and `target=level` for a module and
+//! those below it. A bare word that is no level is refused. Log libraries take it as the name of a module, so
+//! that a misspelt level would silence everything else.
 
 use serde::Deserialize;
 use tracing::level_filters::LevelFilter;
@@ -10,7 +10,7 @@ use tracing_subscriber::filter::Targets;
 
 use super::read;
 
-/// `off` is a level, too, but nobody should be advised to use it.
+/// `off` is a level, too, but messages don't suggest it.
 const LEVELS: [(&str, LevelFilter); 5] = [
     ("error", LevelFilter::ERROR),
     ("warn", LevelFilter::WARN),
@@ -50,7 +50,7 @@ impl TryFrom<String> for LogFilter {
     }
 }
 
-/// The level of a word that stands within some text.
+/// The level of a word in a filter.
 fn level(word: &str, within: &str) -> Result<LevelFilter, String> {
     if word.eq_ignore_ascii_case("off") {
         return Ok(LevelFilter::OFF);

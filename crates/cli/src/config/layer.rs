@@ -1,7 +1,7 @@
-//! Puts the layers of settings together: defaults, file, environment, command line.
+//! Merges the layers of settings: defaults, file, environment, command line.
 //!
-//! Each setting of a layer is tried by itself on top of the defaults. So one start reports every problem, and
-//! each with its key and with where it was set.
+//! Each setting of a layer is first tried alone on top of the defaults. So one start reports every problem,
+//! each with its key and where it was set.
 
 use std::fmt;
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::exit::WrongUsage;
 /// The defaults.
 const DEFAULTS: &str = include_str!("../../../../config.default.toml");
 
-/// The prefix of settings in the environment, and what separates the parts of their names.
+/// The prefix of environment variables with settings, and the separator in their names.
 const PREFIX: &str = "PUNCTUAL_";
 const SEPARATOR: &str = "__";
 
-/// A setting of the command line, which stands above all others.
+/// A setting of the command line, which is above all others.
 pub(crate) struct Override {
     /// The option by which it is given.
     pub(crate) option: &'static str,
@@ -41,7 +41,7 @@ pub(crate) fn environment() -> Result<Vec<(String, String)>, WrongUsage> {
     Ok(found)
 }
 
-/// Puts the layers together, or says everything that is wrong with them.
+/// Merges the layers, or reports every problem.
 pub(crate) fn load(
     file: Option<&Path>,
     environment: Vec<(String, String)>,
@@ -80,7 +80,7 @@ impl fmt::Display for Source<'_> {
     }
 }
 
-/// The settings as far as they are put together.
+/// The settings merged so far.
 struct Layers {
     defaults: Table,
     settings: Table,
@@ -93,7 +93,7 @@ impl Layers {
         Self { settings: defaults.clone(), defaults, problems: Vec::new() }
     }
 
-    /// Sets what a table holds; it stands at `above`.
+    /// Adds the settings of a table, which is at `above`.
     fn add_table(&mut self, above: &[String], table: Table, source: Source<'_>) {
         for (name, value) in table {
             let path = [above, &[name]].concat();
@@ -104,7 +104,7 @@ impl Layers {
         }
     }
 
-    /// Sets what is written as a text, which is read as the type that the default has.
+    /// Adds a setting that is written as text, which is read as the type of its default.
     fn add_text(&mut self, path: &[String], text: &str, source: Source<'_>) {
         let value = match find(&self.defaults, path) {
             Some(default) => typed(default, text),
@@ -122,7 +122,7 @@ impl Layers {
         }
     }
 
-    /// Whether a setting can be used, all others being the defaults.
+    /// Checks that a setting can be used while all others have their defaults.
     fn check(&self, path: &[String], value: &Value) -> Result<(), String> {
         let Some(default) = find(&self.defaults, path) else {
             return Err("there is no such setting; config.default.toml lists them all".to_owned());
@@ -133,7 +133,7 @@ impl Layers {
         let mut alone = self.defaults.clone();
         put(&mut alone, path, value.clone());
         read(alone).map(drop).map_err(|why| match value {
-            // Serde's own words for a number that the type can't hold.
+            // Serde's message for a number that the type can't hold.
             Value::Integer(number) if why.starts_with("invalid value") => {
                 let range = if *number < 0 { "must be 0 or more, not" } else { "too large:" };
                 format!("{range} {number}")
@@ -161,7 +161,7 @@ fn read(settings: Table) -> Result<Config, String> {
     Config::deserialize(Value::Table(settings)).map_err(|error| error.message().to_owned())
 }
 
-/// The setting that a variable of the environment names, such as `server.listen`.
+/// The path of the setting that an environment variable names, such as `server.listen`.
 fn path_of(name: &str) -> Option<Vec<String>> {
     let name = name.strip_prefix(PREFIX)?;
     name.contains(SEPARATOR).then(|| name.split(SEPARATOR).map(str::to_lowercase).collect())
@@ -172,7 +172,7 @@ fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
     rest.iter().try_fold(table.get(first)?, |value, name| value.get(name))
 }
 
-/// Replaces a setting that is there.
+/// Replaces an existing setting.
 fn put(table: &mut Table, path: &[String], value: Value) {
     let Some((first, rest)) = path.split_first() else { return };
     let mut place = table.get_mut(first);
@@ -184,7 +184,7 @@ fn put(table: &mut Table, path: &[String], value: Value) {
     }
 }
 
-/// A text as the type that the default has.
+/// Converts a text to the type of the default.
 fn typed(default: &Value, text: &str) -> Result<Value, String> {
     let value = match default {
         Value::String(_) => Some(Value::String(text.to_owned())),

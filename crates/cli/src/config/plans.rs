@@ -1,4 +1,4 @@
-//! What the plans of collections allow.
+//! The limits of the plans of collections.
 
 use jiff::SignedDuration;
 use punctual_model::{
@@ -8,10 +8,10 @@ use punctual_recurrence::Frequency;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-/// The farthest that a start may be allowed to lie ahead: a century.
+/// The most months ahead that a limit may allow: a century.
 const START_AHEAD_MONTHS_MAX: u32 = 1_200;
 
-/// The longest pause before a retry that anybody can ask for.
+/// The longest retry interval that a job may have.
 const RETRY_INTERVAL_SECONDS_MAX: u32 = 548 * 86_400;
 
 #[derive(Clone, Debug, Deserialize)]

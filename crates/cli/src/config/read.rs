@@ -1,4 +1,4 @@
-//! Reads single settings: what they must look like, and what to say when they don't.
+//! Reads single settings, with messages that say what a valid value looks like.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
     })
 }
 
-/// An instant; none where nothing is written.
+/// An instant; none if the text is empty.
 pub(super) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
     read.map(Some).map_err(|why| Error::custom(format!("'{text}' {why}")))
 }
 
-/// How many seconds a virtual clock goes in one.
+/// The speed of a virtual clock: how many seconds it advances in a real one.
 pub(super) fn speed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let speed = f64::deserialize(deserializer)?;
     if speed > 0.0 && speed <= 1_000_000.0 {
@@ -43,7 +43,7 @@ pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dura
         .map_err(|_| Error::custom(format!("must be 0 or more, not {seconds}")))
 }
 
-/// For how many seconds a step of the clock is held: a server that fires nothing for longer is down.
+/// For how many seconds a step of the clock is held. Bounded: a server that fires nothing for longer is down.
 pub(super) fn hold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let hold = seconds(deserializer)?;
     if hold <= Duration::from_secs(3_600) {
@@ -70,7 +70,7 @@ fn word<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, Strin
     }
 }
 
-/// What to say of a word that is none of those there are.
+/// The message about an unknown word, with the known ones.
 pub(super) fn unknown<'a>(
     what: &str,
     word: &str,

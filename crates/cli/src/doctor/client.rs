@@ -1,4 +1,4 @@
-//! Asks a running server, within bounds: whoever answers there may hang, flood or speak something else.
+//! Asks a running server, within bounds: the other side may hang, send too much or be no Punctual.
 
 use std::fmt;
 use std::path::Path;
@@ -20,13 +20,13 @@ use tokio_rustls::TlsConnector;
 
 use crate::exit::WrongUsage;
 
-/// A thousand findings, with names as long as names may be, fit.
+/// A thousand findings with the longest names fit.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The largest head of an answer.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
-/// Where a server is.
+/// The server to ask.
 pub(super) struct Server {
     secure: bool,
     host: String,
@@ -43,9 +43,9 @@ impl fmt::Display for Server {
 }
 
 impl Server {
-    /// Reads a URL, and whom to trust besides the system's authorities.
+    /// Reads a URL, and the authority to trust besides those of the system.
     pub(super) fn read(url: &str, ca: Option<&Path>) -> Result<Self, WrongUsage> {
-        // What is no URL may be a secret that slipped: it is not repeated.
+        // A text that is no URL may be a secret by mistake: it is not repeated.
         let wrong = |why: &str| WrongUsage(format!("--url: {why}, such as http://127.0.0.1:8380"));
         let uri: Uri = url.parse().map_err(|_| wrong("must be a URL"))?;
         let secure = match uri.scheme_str() {
@@ -72,7 +72,7 @@ impl Server {
         })
     }
 
-    /// Asks for the checkup, and waits so long for the whole of it.
+    /// Asks for the checkup, within a timeout for the whole answer.
     pub(super) async fn ask(&self, timeout: Duration) -> Result<Checkup, WrongUsage> {
         match tokio::time::timeout(timeout, self.call()).await {
             Ok(answer) => answer.map_err(|why| WrongUsage(format!("could not ask {self}: {why}"))),
@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-/// The system's authorities, and the one that is named.
+/// The authorities of the system, and the given one.
 fn roots(ca: Option<&Path>) -> Result<RootCertStore, WrongUsage> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

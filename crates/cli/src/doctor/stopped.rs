@@ -1,4 +1,4 @@
-//! Looks through the data of a stopped server, all of it.
+//! Examines all data of a stopped server.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result
     let mut progress = Progress::new();
     progress.tell("checking the data file");
     let damage = store.file_damage().context("could not check the data file")?;
-    // Nobody fires what is due, so nothing of that is overdue.
+    // Nothing fires what is due, so nothing counts as overdue.
     let survey: Arc<dyn Survey> = store;
     let inspector =
         Inspector::new(Arc::clone(&survey), Arc::new(RealClock), None, InspectorSettings::default());
@@ -38,7 +38,7 @@ pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result
     }
     report.problems.extend(key_problem);
     let mut census = survey.census(FAULTED_NAMED).await.context("could not count jobs")?;
-    // What was just looked at is exact, whatever was done to the data.
+    // The pass has just counted exactly, whatever was done to the data.
     census.job_count = report.last_pass.map_or(census.job_count, |pass| pass.job_count);
     Ok(Checkup::new(&report, Some(&census), real_now()))
 }
@@ -85,7 +85,7 @@ fn open(dir: &Path, vault: Option<Vault>) -> anyhow::Result<StoppedStore> {
     })
 }
 
-/// The keys, by which definitions can be read; none where there is no such file.
+/// The keys to read definitions with; none if there is no key file.
 fn vault(path: &Path, named: bool) -> anyhow::Result<Option<Vault>> {
     let wrong = |why: String| WrongUsage(format!("could not use the key file {}: {why}", path.display()));
     match std::fs::read_to_string(path) {
@@ -98,7 +98,7 @@ fn vault(path: &Path, named: bool) -> anyhow::Result<Option<Vault>> {
     }
 }
 
-/// Says how far it is, to a person who waits.
+/// Shows the progress on a terminal.
 struct Progress {
     terminal: bool,
     said: String,
@@ -111,7 +111,7 @@ impl Progress {
 
     fn tell(&mut self, what: &str) {
         if self.terminal && what != self.said {
-            // Whoever can't be told is not waiting.
+            // If this fails nobody is watching.
             let _ = write!(std::io::stderr(), "\r{what:<40}");
             self.said = what.to_owned();
         }

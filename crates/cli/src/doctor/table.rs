@@ -9,7 +9,7 @@ use punctual_store::FAULTED_COUNT_MAX;
 
 use crate::preview::distance;
 
-/// How many findings of a kind are shown.
+/// The most findings of a kind that are shown.
 const SHOWN_MAX: usize = 20;
 
 pub(super) fn print(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Result<()> {
@@ -29,7 +29,7 @@ pub(super) fn print(checkup: &Checkup, place: &str, output: &mut dyn Write) -> i
     Ok(())
 }
 
-/// All in one sentence.
+/// The result in one sentence.
 fn verdict(checkup: &Checkup) -> String {
     let count = |count: u64, noun: &str| match count {
         0 => None,
@@ -94,7 +94,7 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
     writeln!(output, "{}", text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
 }
 
-/// How many jobs have failed for good, and the latest of them, a line each.
+/// How many jobs have failed for good, and the latest of them, one per line.
 fn faulted(jobs: &Jobs, ago: impl Fn(&str) -> String) -> String {
     let Jobs { faulted_count, faulted, .. } = jobs;
     let or_more = if *faulted_count >= FAULTED_COUNT_MAX as u64 { " or more" } else { "" };

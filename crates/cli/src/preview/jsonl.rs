@@ -11,7 +11,7 @@ use super::{Input, count, timetable};
 use crate::clock::real_now;
 use crate::options::PreviewOptions;
 
-/// A longer line is no job; it is answered with an error and passed over, not kept.
+/// A longer line is no job; it is answered with an error and skipped without being kept in memory.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) fn answer(
@@ -36,7 +36,8 @@ pub(super) fn answer(
             answer_line(&line, &mut output, options)
         };
         answered.context("could not write")?;
-        // Whoever writes a line and waits for its answer gets it; a file is answered in large pieces.
+        // Flushes for a caller that writes a line and waits for its answer; the answers to a file are written
+        // in large blocks.
         if input.buffer().is_empty() {
             output.flush().context("could not write")?;
         }

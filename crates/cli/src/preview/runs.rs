@@ -1,4 +1,4 @@
-//! The runs of a job, with what is worth knowing of each.
+//! The runs of a job, each with notes.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -28,13 +28,13 @@ pub(super) struct Run {
 /// Why the list ends where it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// As many were asked for; there are more.
+    /// As many as were asked for; there are more.
     Cut,
     Count(u32),
     AtTime(Timestamp),
     /// The job runs once.
     Once,
-    /// Nothing more up to the year 9999.
+    /// There are no more up to the year 9999.
     Never,
 }
 
@@ -131,7 +131,7 @@ fn notes(timetable: &Timetable, at: Timestamp, before: Timestamp, zone: &TimeZon
     Vec::new()
 }
 
-/// A distance in time, in its two largest units.
+/// The time between two instants, in its two largest units.
 pub(crate) fn distance(from: Timestamp, to: Timestamp) -> String {
     let distance = to.duration_since(from);
     if distance.abs() < SignedDuration::from_secs(1) {

@@ -1,4 +1,4 @@
-//! What a caller's connection may cost before a request is even read.
+//! Bounds what a caller's connection may cost before a request is read.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use punctual_api::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-/// The largest list of headers that HTTP/2 takes. Beyond it the library answers by itself, so the API gets the
-/// chance to refuse what is larger than it wants in its own words.
+/// The largest list of headers that HTTP/2 accepts. Above it the library answers by itself; it is larger than
+/// what the API allows, so that the API can refuse in its own form.
 const HTTP2_HEAD_BYTES_MAX: u32 = 256 * 1024;
 
-/// A caller that takes longer to send the head of a request is gone, or wants to hold a connection.
+/// A caller that takes longer to send the head of a request is gone, or tries to occupy a connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(15);
 
-/// How many requests one HTTP/2 connection may have under way.
+/// The most concurrent requests of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 128;
 
 pub(super) fn bound(builder: &mut Builder<TokioExecutor>) {

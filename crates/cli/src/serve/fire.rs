@@ -1,4 +1,4 @@
-//! Starting the runner with the actions that it fires.
+//! Starts the runner with the actions that it fires.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::clock::RealClock;
 use crate::config::{ActionsConfig, Config, SaslConfig};
 use crate::exit::WrongUsage;
 
-/// The actions, as what the runner fires.
+/// The actions as the dispatcher of the runner.
 struct Firer(Actions);
 
 #[async_trait]
@@ -26,9 +26,9 @@ impl Dispatcher for Firer {
     }
 }
 
-/// What carries out actions, or everything that is wrong with its settings. Nothing is fired yet.
+/// Prepares the actions, or reports all problems of their settings. Nothing is fired yet.
 ///
-/// `certificate` is one to trust besides the system's authorities, in PEM: this server's own, if it is
+/// `certificate` is one to trust besides the authorities of the system, in PEM: that of this server, if it is
 /// self-signed, so that a job can call the server that it runs on.
 pub(super) fn actions(config: &ActionsConfig, certificate: Option<&str>) -> Result<Actions, WrongUsage> {
     let settings = settings(config, certificate)?;
@@ -93,7 +93,8 @@ fn settings(config: &ActionsConfig, certificate: Option<&str>) -> Result<ActionS
     })
 }
 
-/// Each attempt under way needs a file descriptor, and the usual soft limit is 1024: take what we may.
+/// Each attempt in flight needs a file descriptor, and the usual soft limit is 1024. Raises it to the hard
+/// limit.
 fn allow_many_connections() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })

@@ -1,4 +1,4 @@
-//! Starting the inspector.
+//! Starts the inspector.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use punctual_store::{Store, Survey};
 
 use crate::config::InspectorConfig;
 
-/// Puts the inspector together, and starts it unless it is switched off. Without a runner in this process,
-/// nothing is overdue.
+/// Builds the inspector, and starts it unless it is disabled. Without a runner in this process nothing counts
+/// as overdue.
 pub(super) fn start(
     config: &InspectorConfig,
     store: &Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! The key file that secrets are sealed with.
+//! The key file, which has the keys that secrets are sealed with.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,25 +17,25 @@ use crate::exit::WrongUsage;
 /// The keys, and what is left to do about their file.
 pub(super) struct Keys {
     pub(super) ring: KeyRing,
-    /// The names of a file that was made for these keys and does not have its own yet.
+    /// The temporary and the final name of a new key file that was not renamed yet.
     new: Option<(PathBuf, PathBuf)>,
 }
 
 impl Keys {
-    /// Whether they were made just now, or by a start that did not come to its end.
+    /// Whether they were made by this start, or by one that did not complete.
     pub(super) fn are_new(&self) -> bool {
         self.new.is_some()
     }
 
-    /// To be called when the store is open, and so has something that was sealed with them: only then the file
-    /// gets its name. A key file beside a store that knows nothing of it would mean that data was lost.
+    /// Gives a new key file its final name. Call it when the store is open, and so contains something sealed
+    /// with the keys: a key file beside a store that knows nothing of it would mean that data was lost.
     pub(super) fn keep(&self) -> anyhow::Result<()> {
         let Some((new, path)) = &self.new else { return Ok(()) };
         private::rename(new, path).with_context(|| format!("could not make the key file {}", path.display()))
     }
 }
 
-/// Reads the key file, or makes it on first start. It is not made anew where secrets were sealed with another.
+/// Reads the key file, or makes it on first start. Does not make a new one if secrets were sealed with another.
 pub(super) fn open(data: &Data, directory: &DataDirectory, mint: &dyn Mint) -> anyhow::Result<Keys> {
     if !data.key_file.as_os_str().is_empty() {
         let path = &data.key_file;
@@ -53,7 +53,7 @@ pub(super) fn open(data: &Data, directory: &DataDirectory, mint: &dyn Mint) -> a
 
 fn find_or_make(directory: &DataDirectory, path: PathBuf, mint: &dyn Mint) -> anyhow::Result<Keys> {
     let new = directory.path().join(layout::NEW_KEYS);
-    // A start that was killed has left them so; they may be all there is of the keys that the store was sealed
+    // A start that was killed has left them so; they may be the only copy of the keys that the store was sealed
     // with.
     let found = fs::read_to_string(&new).ok().and_then(|text| KeyRing::parse(&text).ok());
     if let Some(ring) = found
@@ -91,7 +91,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> WrongUsage {
     WrongUsage(format!("could not read the key file {}: {error}", path.display()))
 }
 
-/// A key that others can read protects nothing. One that is kept elsewhere is left as it is.
+/// A key that others can read protects nothing. A key file in another directory is left as it is.
 fn check_permissions(path: &Path) -> anyhow::Result<()> {
     let mode = fs::metadata(path)
         .with_context(|| format!("could not look at {}", path.display()))?

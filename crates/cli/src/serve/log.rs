@@ -1,7 +1,7 @@
-//! Logging, to standard error.
+//! Logging to standard error.
 //!
-//! What libraries have to say below `info` is never logged, whatever the filter: it is about what goes over
-//! the wire, where secrets are.
+//! Messages of libraries below `info` are never logged, whatever the filter: they contain what goes over the
+//! wire, including secrets.
 
 use std::io::IsTerminal;
 

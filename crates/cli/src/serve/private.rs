@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Makes a file anew and durable, whatever the umask. A crash may leave a part of it, so what must be whole is
-/// made under another name and then [given its own](rename).
+/// Creates a file durably, whatever the umask. A crash may leave a part of it, so a file that must be complete
+/// is created under another name and then [renamed](rename).
 pub(super) fn make(path: &Path, bytes: &[u8]) -> io::Result<()> {
     remove(path)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
@@ -15,7 +15,7 @@ pub(super) fn make(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives a file another name, for good.
+/// Renames a file durably.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     match to.parent() {
@@ -24,7 +24,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -1,8 +1,8 @@
-//! Requests that are refused before anybody can read them: their head is too large, or no HTTP.
+//! Requests that are refused before they can be read: their head is too large, or not HTTP.
 //!
-//! hyper answers these by itself, with a status and nothing else, and closes the connection. The stream here
-//! puts an answer in the form of the API in the place of hyper's. It then reads what the caller is still sending
-//! and drops it: a connection that is closed with input unread is reset, and the caller may lose the answer.
+//! hyper answers these itself, with a status and nothing else, and closes the connection. The stream here
+//! replaces that answer by one in the form of the API. It then reads and drops what the caller is still
+//! sending: a connection that is closed with unread input is reset, and the caller may lose the answer.
 //!
 //! This is about HTTP/1.1. Over HTTP/2 the API itself refuses a head that is too large.
 
@@ -17,14 +17,14 @@ use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long, and how much, is read of a caller that was refused.
+/// How long, and how much, to read from a refused caller.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 const DRAIN_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The answer to a request that was refused with a status.
+/// Makes the answer to a request that was refused with a status.
 type Answer = Arc<dyn Fn(u16) -> Response<Vec<u8>> + Send + Sync>;
 
-/// Accepts connections as another one does, and answers for hyper on them.
+/// Accepts connections like another acceptor, and replaces hyper's own answers on them.
 #[derive(Clone)]
 pub(super) struct Acceptor<A> {
     inner: A,
@@ -69,25 +69,25 @@ struct Refusal {
     answer: Vec<u8>,
     written: usize,
     drained: usize,
-    /// Runs from when the answer is out.
+    /// Starts when the answer is sent.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
-    /// Takes what hyper writes if it is an answer of its own.
+    /// Takes over what hyper writes if it is an answer of its own.
     fn take(&mut self, written: &[u8]) -> bool {
         let Some(status) = refused_with(written) else {
             self.line_ended &= !written.starts_with(b"HTTP/1.");
             return false;
         };
-        // To hyper all that it can't hold are headers.
+        // hyper reports everything that is too long as headers.
         let path_too_long = status == 431 && !self.line_ended;
         let answer = replaced(written, &(self.answer)(if path_too_long { 414 } else { status }));
         self.refusal = Some(Refusal { answer, written: 0, drained: 0, deadline: None });
         true
     }
 
-    /// Writes the answer, if there is one and as far as it is not written yet.
+    /// Writes the rest of the answer, if there is one.
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(refusal) = &mut self.refusal else { return Poll::Ready(Ok(())) };
         while refusal.written < refusal.answer.len() {
@@ -100,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads and drops what a refused caller is still sending, until it ends or has had its time.
+    /// Reads and drops what a refused caller is still sending, until it ends or its time is up.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(refusal) = &mut self.refusal else { return Poll::Ready(()) };
         let deadline = refusal.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(DRAIN_TIME_MAX)));
@@ -175,8 +175,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// The status of an answer that hyper made by itself: one of those that it makes, without a body and without
-/// the headers that every answer of ours has.
+/// The status of an answer that hyper made itself: one of those that it makes, without a body and without the
+/// headers that all our answers have.
 fn refused_with(written: &[u8]) -> Option<u16> {
     let head = std::str::from_utf8(written).ok()?.strip_suffix("\r\n\r\n")?;
     let status = head.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()?;
@@ -184,7 +184,7 @@ fn refused_with(written: &[u8]) -> Option<u16> {
     (!ours && matches!(status, 400 | 414 | 431) && head.contains("\r\ncontent-length: 0")).then_some(status)
 }
 
-/// Our answer, with what hyper says of the connection.
+/// Our answer, with hyper's `connection` header.
 fn replaced(written: &[u8], answer: &Response<Vec<u8>>) -> Vec<u8> {
     let head = String::from_utf8_lossy(written);
     let kept = head.split("\r\n").skip(1);

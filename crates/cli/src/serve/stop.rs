@@ -1,4 +1,4 @@
-//! Stopping on a signal.
+//! Stops on a signal.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use axum_server::Handle;
 use punctual_runner::{Inspecting, Running};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that mean "stop". From here on they don't end the process by themselves.
+/// The signals that ask for a stop. From here on they don't end the process by themselves.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -26,7 +26,7 @@ impl Signals {
     }
 }
 
-/// Waits for a signal, then stops serving and firing at once: both finish what they have begun.
+/// Waits for a signal, then stops serving and firing at the same time; both finish what they have begun.
 pub(super) async fn on_signal(
     mut signals: Signals,
     handle: Handle<SocketAddr>,

@@ -22,15 +22,15 @@ pub(super) struct Tls {
     pub(super) config: RustlsConfig,
     /// The file that a client has to trust.
     pub(super) certificate_file: PathBuf,
-    /// Whom the certificate is for, in its own order.
+    /// The names of the certificate, in its own order.
     pub(super) names: Vec<Name>,
     /// The certificate in PEM, if it is self-signed.
     pub(super) self_signed: Option<String>,
-    /// What is to be kept in the data directory: it was made just now.
+    /// A new certificate that is to be saved in the data directory.
     made: Option<Made>,
 }
 
-/// Whom a certificate is for.
+/// A name of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Dns(String),
@@ -45,7 +45,7 @@ struct Made {
 }
 
 impl Tls {
-    /// Reads what TLS needs, or makes it. Nothing is written yet. None without TLS.
+    /// Reads what TLS needs, or makes it. Writes nothing yet. None without TLS.
     pub(super) fn prepare(config: &Config) -> anyhow::Result<Option<Self>> {
         match config.tls.mode {
             TlsMode::Off => Ok(None),
@@ -85,8 +85,7 @@ impl Tls {
         Ok(Self { config, certificate_file, names, self_signed: None, made: None })
     }
 
-    /// The certificate in the data directory, or a new one for this machine and the address that it listens
-    /// on.
+    /// The certificate in the data directory, or a new one for this machine and the address that it listens on.
     fn self_signed(dir: &Path, listen: IpAddr) -> anyhow::Result<Self> {
         let (certificate_file, key_file) = (dir.join(layout::TLS_CERT), dir.join(layout::TLS_KEY));
         let (certificate_pem, key_pem, made) = if certificate_file.exists() && key_file.exists() {
@@ -113,11 +112,11 @@ impl Tls {
         Ok(Self { self_signed: Some(certificate_pem), made, ..tls })
     }
 
-    /// Keeps a certificate that was made, so that clients can be told once to trust it.
+    /// Saves a new certificate, so that clients have to be told only once to trust it.
     pub(super) fn save(&mut self) -> anyhow::Result<()> {
         let Some(made) = self.made.take() else { return Ok(()) };
         let what = || format!("could not keep the certificate {}", self.certificate_file.display());
-        // Where the certificate is, its key is as well, however this ends.
+        // The key is written first: where there is a certificate, there is its key as well, even after a crash.
         let new = self.certificate_file.with_file_name(layout::NEW_TLS_CERT);
         private::remove(&self.certificate_file)
             .and_then(|()| private::make(&made.key_file, made.key_pem.as_bytes()))
@@ -131,7 +130,7 @@ fn unreadable(what: &str, path: &Path, error: &impl std::fmt::Display) -> WrongU
     WrongUsage(format!("could not read the {what} {}: {error}", path.display()))
 }
 
-/// Whom a certificate is for; nobody where it does not say so in a way that clients still look at.
+/// The names of a certificate; none if it has none in a form that clients still accept.
 fn names(certificate: &CertificateDer<'_>) -> Vec<Name> {
     let Ok((_, certificate)) = x509_parser::parse_x509_certificate(certificate) else { return Vec::new() };
     let Ok(Some(alternatives)) = certificate.subject_alternative_name() else { return Vec::new() };

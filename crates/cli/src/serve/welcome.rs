@@ -1,4 +1,4 @@
-//! What a server says when it starts.
+//! What a server prints when it starts.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::tls::{Name, Tls};
 use crate::config::{Config, Role};
 
-/// Says it. Nobody may be there to read it any more, and that stops no server.
+/// Prints it. If nobody reads it any more, the server goes on.
 pub(super) fn print(config: &Config, bound: SocketAddr, tls: Option<&Tls>, now: Timestamp) {
     let _ = write(&mut std::io::stdout().lock(), config, bound, tls, now);
 }
@@ -43,7 +43,7 @@ fn write(
     match config.server.role {
         Role::All => {}
         Role::Api => writeln!(output, "Role api: nothing fires")?,
-        // It serves no jobs, so that nobody is told how to create one.
+        // It serves no API for jobs, so nobody is told how to create one.
         Role::Runner => {
             writeln!(output, "Role runner: only health is served, at {}/healthz", curl.base)?;
             return output.flush();
@@ -62,7 +62,7 @@ struct Curl {
 }
 
 impl Curl {
-    /// Over TLS: under a name that the certificate has, and with that certificate as the one to trust.
+    /// Over TLS: uses a name of the certificate, and trusts that certificate.
     fn secure(address: SocketAddr, names: &[Name], certificate_file: &Path) -> Self {
         let path = std::path::absolute(certificate_file);
         let path = path.as_deref().unwrap_or(certificate_file).to_string_lossy();
@@ -71,7 +71,7 @@ impl Curl {
         if !names.contains(&Name::Ip(address.ip()))
             && let Some(name) = names.iter().find_map(host_name)
         {
-            // Where the name leads elsewhere, or nowhere, curl is told that it is here.
+            // The name may lead elsewhere, or nowhere: tells curl that it is here.
             let ip = SocketAddr::new(address.ip(), 0).to_string();
             let ip = ip.trim_end_matches(":0");
             let options = format!("{trust}--resolve '{name}:{port}:{ip}' ");
@@ -80,7 +80,7 @@ impl Curl {
         Self { base: format!("https://{address}"), options: trust }
     }
 
-    /// One line that makes a collection and a job in it.
+    /// One line that creates a collection and a job in it.
     fn first_job(&self) -> String {
         let Self { base, options } = self;
         let collection = format!(
@@ -97,7 +97,7 @@ impl Curl {
     }
 }
 
-/// An address that a client on this machine can connect to: one that stands for all addresses is none.
+/// An address that a client on this machine can connect to: an address that stands for all of them is replaced.
 fn local(bound: SocketAddr) -> SocketAddr {
     let ip = match bound.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
@@ -107,7 +107,7 @@ fn local(bound: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, bound.port())
 }
 
-/// A host name that a certificate's name covers; none where it is no name of a host.
+/// A host name that a certificate's name covers; none if it is no name of a host.
 fn host_name(name: &Name) -> Option<String> {
     let Name::Dns(name) = name else { return None };
     let host = name.strip_prefix("*.").map_or_else(|| name.clone(), |rest| format!("punctual.{rest}"));
@@ -115,7 +115,7 @@ fn host_name(name: &Name) -> Option<String> {
     (!host.is_empty() && host.chars().all(plain)).then_some(host)
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell.
 fn quoted(text: &str) -> Cow<'_, str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/-._~+:@%,".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
