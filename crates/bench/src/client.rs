@@ -1,6 +1,6 @@
-//! A client that costs little: one keep-alive connection, requests as bytes, answers by Content-Length.
+//! A cheap client: one keep-alive connection, requests as bytes, answers by Content-Length.
 //!
-//! It shares the processors with what it measures, so that every microsecond it takes is missing there.
+//! It shares the processors with the server, so every microsecond that it uses is missing there.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use tokio::net::TcpStream;
 
 use crate::population;
 
-/// An answer larger than this is a mistake.
+/// A larger answer is an error.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// An answer that takes longer does not come.
+/// A later answer counts as lost.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) struct Connection {
@@ -57,14 +57,14 @@ impl Connection {
     }
 }
 
-/// One connection for whoever asks one thing after the other and waits.
-pub(crate) struct Asker {
+/// One blocking connection for one request after the other.
+pub(crate) struct BlockingConnection {
     runtime: tokio::runtime::Runtime,
     connection: Connection,
     request: Vec<u8>,
 }
 
-impl Asker {
+impl BlockingConnection {
     pub(crate) fn open(address: SocketAddr) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("could not start a runtime")?;

@@ -1,4 +1,4 @@
-//! The clocks. Whoever measures reads them; all of it goes through here.
+//! The clocks of the bench.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Nanoseconds since 1970, by the clock that the server's schedule follows, too.
+/// Nanoseconds since 1970, by the clock that the schedules of the server follow.
 #[expect(clippy::disallowed_methods, reason = "lateness is measured against the machine's clock")]
 pub(crate) fn wall_nanos() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -27,13 +27,13 @@ pub(crate) fn date() -> String {
     text(wall_nanos()).chars().take(10).collect()
 }
 
-/// Lets time pass: the process under test is another one and tells us nothing by itself.
+/// Sleeps: the process under test sends no notifications.
 #[expect(clippy::disallowed_methods, reason = "there is no signal to wait for")]
 pub(crate) fn pause(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Asks again and again until the answer is yes, or the time is over.
+/// Polls until `done` or the limit; whether it was done.
 pub(crate) fn wait(limit: Duration, step: Duration, mut done: impl FnMut() -> bool) -> bool {
     let since = now();
     while since.elapsed() < limit {

@@ -1,4 +1,4 @@
-//! What was measured: names, numbers, units, and what was aimed for.
+//! The figures: names, numbers, units and targets.
 
 use std::fmt;
 
@@ -93,7 +93,7 @@ impl fmt::Display for Grouped {
     }
 }
 
-/// The rows of one workload over several runs: a Markdown table that is also good to look at.
+/// The figures of one workload over several runs, as a Markdown table.
 pub(crate) fn table(runs: &[Vec<Figure>]) -> String {
     let mut rows = vec![["".into(), "measured".into(), "target".into(), "".into()]];
     for figure in runs.first().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! What the machine itself can do: the figures of the server are read beside these.
+//! What the machine itself can do, for comparison with the figures of the server.
 
 pub(crate) mod disk;
 pub(crate) mod http;

@@ -1,4 +1,4 @@
-//! A closed loop: so many connections, each with one request at a time, until all have been sent.
+//! A closed loop: some connections, each with one request at a time, until all have been sent.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::client::Connection;
 use crate::clock;
-use crate::spread::Spread;
+use crate::distribution::Distribution;
 
 /// No load takes longer than this.
 const TIME_MAX: Duration = Duration::from_secs(30 * 60);
@@ -22,14 +22,14 @@ pub(crate) struct Load {
     pub(crate) address: SocketAddr,
     pub(crate) connections: usize,
     pub(crate) count: usize,
-    /// The only status that is right.
+    /// The only expected status.
     pub(crate) status: u16,
 }
 
-/// What came of it.
+/// The result of a load.
 pub(crate) struct Sent {
     pub(crate) elapsed: Duration,
-    pub(crate) spread: Spread,
+    pub(crate) distribution: Distribution,
     pub(crate) count: usize,
 }
 
@@ -39,7 +39,7 @@ impl Sent {
     }
 }
 
-/// Writes the request with a number into an empty buffer.
+/// Writes request number `n` into an empty buffer.
 pub(crate) type Write = dyn Fn(usize, &mut Vec<u8>) + Send + Sync;
 
 impl Load {
@@ -69,7 +69,7 @@ impl Load {
             times.extend(done.context("a connection panicked")??);
         }
         let elapsed = since.elapsed();
-        Ok(Sent { elapsed, spread: Spread::of(times), count })
+        Ok(Sent { elapsed, distribution: Distribution::of(times), count })
     }
 }
 

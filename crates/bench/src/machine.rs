@@ -1,4 +1,4 @@
-//! The machine, in words that say what matters and not whose it is.
+//! Describes the machine by what matters for the figures, without identifying it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use crate::clock;
 use crate::limit::disk;
 use crate::process::{self, kibibytes};
 
-/// With so much of a machine in use by others, it counts as quiet.
+/// With less than this used by others the machine counts as quiet.
 const QUIET_PERCENT: f64 = 10.0;
-/// For so long it must have been quiet.
+/// The machine must be quiet for this long.
 const QUIET_TIME: Duration = Duration::from_secs(2);
 
 pub(crate) struct Machine {
@@ -34,7 +34,7 @@ impl Machine {
     }
 }
 
-/// What others do on the machine from now on: measured is only what they leave.
+/// Measures what other processes use of the machine from now on.
 pub(crate) struct Others {
     since: Instant,
     all: Duration,
@@ -50,7 +50,7 @@ impl Others {
         })
     }
 
-    /// How much of all processors they have used. What this process has started must have ended.
+    /// The share of all processors that they have used. Children of this process must have ended.
     pub(crate) fn percent(&self) -> anyhow::Result<f64> {
         let all = process::processor_time_of_all()?.saturating_sub(self.all);
         let family = process::processor_time_of_family()?.saturating_sub(self.family);
@@ -59,7 +59,7 @@ impl Others {
     }
 }
 
-/// Waits until others leave the machine alone, but not longer than this.
+/// Waits until others leave the machine alone, at most for `patience`.
 pub(crate) fn await_quiet(patience: Duration) -> anyhow::Result<()> {
     let since = clock::now();
     while since.elapsed() < patience {

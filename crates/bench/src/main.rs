@@ -1,12 +1,14 @@
-//! `punctual-bench` measures the server from outside: it starts the real binary, makes jobs through its
-//! API, receives what they fire, and puts the figures beside what the machine itself can do.
+//! `punctual-bench` measures the server from outside: it starts the real binary, creates jobs through its API,
+//! receives what they fire, and compares the figures with what the machine itself can do.
 //!
 //! Nothing fails because a machine is slow. A firing that is lost, repeated or early is an error.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod batch;
 mod client;
 mod clock;
+mod distribution;
 mod figure;
 mod limit;
 mod load;
@@ -18,8 +20,6 @@ mod receiver;
 mod results;
 mod server;
 mod sleeper;
-mod spread;
-mod volley;
 mod workload;
 
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ use clap::Parser;
 use crate::figure::{Figure, Unit, table};
 use crate::machine::{Machine, Others};
 use crate::options::Options;
-use crate::workload::{Report, Stand};
+use crate::workload::{Report, Setup};
 
 fn main() -> ExitCode {
     match run(&Options::parse()) {
@@ -47,11 +47,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures everything, and says how much was wrong, not slow.
+/// Runs all workloads and returns the number of faults. Slowness is not a fault.
 fn run(options: &Options) -> anyhow::Result<usize> {
     std::fs::create_dir_all(&options.dir)
         .with_context(|| format!("could not make {}", options.dir.display()))?;
-    let stand = Stand {
+    let setup = Setup {
         server: options.server.clone(),
         dir: options.dir.clone(),
         azurite: options.azurite.clone(),
@@ -67,7 +67,7 @@ fn run(options: &Options) -> anyhow::Result<usize> {
             machine::await_quiet(Duration::from_secs(options.patience))?;
             let others = Others::watch()?;
             let Report { mut figures, faults } =
-                workload.measure(&stand).with_context(|| format!("{workload} could not be measured"))?;
+                workload.measure(&setup).with_context(|| format!("{workload} could not be measured"))?;
             for fault in &faults {
                 eprintln!("ERROR: {workload}: {fault}");
             }

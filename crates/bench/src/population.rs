@@ -1,4 +1,4 @@
-//! The jobs of a workload, and the requests that make them.
+//! The jobs of a workload, and the requests that create them.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ pub(crate) fn write(method: &str, path: &str, query: &str, body: &str, into: &mu
     into.extend_from_slice(text.as_bytes());
 }
 
-/// Makes collections enough for so many jobs.
+/// Creates enough collections for this many jobs.
 pub(crate) fn make_collections(address: SocketAddr, job_count: usize) -> anyhow::Result<()> {
     let count = job_count.div_ceil(JOBS_OF_COLLECTION);
     let body = r#"{"location":"West US","properties":{"sku":{"name":"P20Premium"}}}"#;
@@ -60,7 +60,7 @@ pub(crate) fn put_jobs(
     }))
 }
 
-/// A job such as people have: it posts something once a day, and begins in ten months.
+/// A usual job: it posts something once a day, and begins in ten months.
 pub(crate) fn idle_job(number: usize) -> String {
     let start = clock::text((clock::wall_nanos() / DAY_NANOS + 300) * DAY_NANOS);
     let (hour, minute) = (number / 60 % 24, number % 60);
@@ -69,7 +69,7 @@ pub(crate) fn idle_job(number: usize) -> String {
     )
 }
 
-/// A job that posts once. It is not retried, so that what does not arrive is seen to be lost.
+/// A job that posts once, without retries, so that a lost firing shows.
 pub(crate) fn once_job(url: &str, start: &str) -> String {
     format!(
         r#"{{"properties":{{"startTime":"{start}","action":{{"type":"Http","request":{{"uri":"{url}","method":"POST","headers":{{"content-type":"application/json"}},"body":"{{\"event\":\"due\"}}"}},"retryPolicy":{{"retryType":"None"}}}},"state":"Enabled"}}}}"#

@@ -53,13 +53,14 @@ pub(crate) fn processor_time_of_all() -> anyhow::Result<Duration> {
 /// The processor time of this process and of its children that have ended.
 pub(crate) fn processor_time_of_family() -> anyhow::Result<Duration> {
     let text = fs::read_to_string("/proc/self/stat").context("could not ask for the time of this process")?;
-    // The name in parentheses may hold anything; utime, stime, cutime, cstime are 12th to 15th behind it.
+    // The name in parentheses may contain anything; utime, stime, cutime and cstime are the 12th to 15th field
+    // after it.
     let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
     let numbers = rest.split_whitespace().skip(11).take(4);
     Ok(ticks(numbers.filter_map(|number| number.parse::<u64>().ok()).sum()))
 }
 
-/// The kernel tells people times in hundredths of a second.
+/// The kernel reports these times in hundredths of a second.
 fn ticks(count: u64) -> Duration {
     Duration::from_millis(count * 10)
 }

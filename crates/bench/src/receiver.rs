@@ -1,8 +1,8 @@
-//! The target of the firings: a minimal HTTP server on a thread of its own, which notes when the request
-//! of each job arrived.
+//! The target of the firings: a minimal HTTP server on a thread of its own, which records when the request of
+//! each job arrived.
 //!
-//! It shares the processors with what it measures, so that it does as little as possible: one read, one
-//! clock, one store into an array made beforehand, one write.
+//! It shares the processors with the server, so it does as little as possible: one read, one look at the clock,
+//! one store into a preallocated array, one write.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 use crate::client::{content_length, head_end};
 use crate::clock;
 
-/// As many connections may wait to be taken; the kernel may allow fewer.
+/// The most connections that may wait to be accepted; the kernel may allow fewer.
 const BACKLOG: u32 = 4_096;
-/// A request larger than this is a mistake.
+/// A larger request is an error.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
@@ -41,7 +41,7 @@ pub(crate) struct Log {
 }
 
 impl Receiver {
-    /// Listens on 127.0.0.`host` for the firings of so many jobs, and answers each after a time.
+    /// Listens on 127.0.0.`host` for the firings of `job_count` jobs, and answers each after `hang`.
     pub(crate) fn start(host: u8, job_count: usize, hang: Duration) -> anyhow::Result<Self> {
         let log = Arc::new(Log::new(job_count));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -62,7 +62,7 @@ impl Receiver {
         Ok(Self { address, log, stop: Some(stop), thread })
     }
 
-    /// Where the firings of a job go.
+    /// The URL that a job fires at.
     pub(crate) fn url(&self, job: usize) -> String {
         format!("http://{}/{job}", self.address)
     }
@@ -105,7 +105,7 @@ impl Log {
         self.arrived.load(Ordering::Acquire)
     }
 
-    /// How many requests came besides the first one of each job.
+    /// How many requests came after the first one of each job.
     pub(crate) fn repeated(&self) -> usize {
         self.repeated.load(Ordering::Acquire)
     }
@@ -128,13 +128,13 @@ async fn accept(listener: &TcpListener, log: &Arc<Log>, hang: Duration) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let log = Arc::clone(log);
-                // The runtime owns it, and ends it when the receiver ends.
+                // The runtime owns it, and ends it with the receiver.
                 tokio::spawn(async move {
-                    // A connection that breaks shows as a job that was lost.
+                    // A broken connection shows as a lost job.
                     let _ = answer(stream, &log, hang).await;
                 });
             }
-            // Such as too many open files: those that are open go on.
+            // For example too many open files: open connections go on.
             Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     }

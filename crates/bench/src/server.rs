@@ -16,7 +16,7 @@ use crate::process::{self, Memory};
 const START_MAX: Duration = Duration::from_secs(120);
 /// How long a stop may take; the server's own grace is 10 s.
 const STOP_MAX: Duration = Duration::from_secs(30);
-/// How often a starting server is asked whether it is there.
+/// How often a starting server is polled.
 const ASK_EVERY: Duration = Duration::from_millis(1);
 
 /// A running server. Dropping it kills it.
@@ -33,7 +33,7 @@ pub(crate) enum Role {
 }
 
 impl Server {
-    /// Starts a server on a directory, and says how long it took until it was ready.
+    /// Starts a server on a directory; returns it and how long it took to be ready.
     pub(crate) fn start(
         binary: &Path,
         dir: &Path,
@@ -55,7 +55,7 @@ impl Server {
                 Role::All => "all",
                 Role::Api => "api",
             })
-            // Settings of whoever runs the bench are not the server's.
+            // Settings in the environment of the bench are not for the server.
             .env_clear()
             .envs(settings.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null())
@@ -116,7 +116,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already, which is as good.
+        // It may have ended already, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! How punctual the machine itself is: a thread that only sleeps, while something else is measured.
+//! How punctual the machine itself is: a thread that only sleeps while something else is measured.
 //!
-//! On a shared machine a processor may be taken away for many milliseconds. Whoever only sleeps notices that as
-//! much as the server does, and it tells the two apart.
+//! On a shared machine a processor may be taken away for many milliseconds. A thread that only sleeps notices
+//! that as much as the server does, which tells the two causes of lateness apart.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +11,9 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::clock;
-use crate::spread::{Spread, milliseconds};
+use crate::distribution::{Distribution, milliseconds};
 
-/// How long it sleeps: often enough to notice, seldom enough to be no load.
+/// How long it sleeps: short enough to notice, long enough to be no load.
 const NAP: Duration = Duration::from_millis(5);
 
 /// A running sleeper.
@@ -39,9 +39,9 @@ impl Sleeper {
     }
 
     /// How late it woke up.
-    pub(crate) fn stop(self) -> Spread {
+    pub(crate) fn stop(self) -> Distribution {
         self.stop.store(true, Ordering::Relaxed);
-        Spread::of_milliseconds(self.thread.join().unwrap_or_default())
+        Distribution::of_milliseconds(self.thread.join().unwrap_or_default())
     }
 }
 

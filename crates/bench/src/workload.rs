@@ -1,4 +1,4 @@
-//! The workloads: what is asked of the server, and what is aimed for.
+//! The workloads: what the server is asked to do, and the targets.
 
 mod create;
 mod get;
@@ -36,24 +36,24 @@ pub(crate) enum Workload {
     Queues,
 }
 
-/// What a run has found.
+/// The result of one run.
 pub(crate) struct Report {
     pub(crate) figures: Vec<Figure>,
-    /// What is wrong, however fast it was.
+    /// Errors, however fast the run was.
     pub(crate) faults: Vec<String>,
 }
 
-/// What is measured, and where.
-pub(crate) struct Stand {
+/// The binary under test and where it runs.
+pub(crate) struct Setup {
     pub(crate) server: PathBuf,
     pub(crate) dir: PathBuf,
-    /// Where queue services are, if there are any.
+    /// The addresses of queue services, if there are any.
     pub(crate) azurite: Option<String>,
     pub(crate) rabbitmq: Option<String>,
 }
 
-impl Stand {
-    /// A directory of its own, gone when it is dropped.
+impl Setup {
+    /// A temporary directory, deleted when it is dropped.
     fn fresh(&self) -> anyhow::Result<tempfile::TempDir> {
         tempfile::tempdir_in(&self.dir).context("could not make a directory")
     }
@@ -74,7 +74,7 @@ impl Stand {
 }
 
 impl Workload {
-    /// What needs nothing but the machine.
+    /// The workloads that need nothing but the machine.
     pub(crate) fn all() -> Vec<Self> {
         vec![
             Self::Limits,
@@ -91,7 +91,7 @@ impl Workload {
         ]
     }
 
-    /// What it answers.
+    /// The question that it answers.
     pub(crate) fn question(self) -> &'static str {
         match self {
             Self::Limits => "what can the machine do by itself?",
@@ -106,17 +106,17 @@ impl Workload {
         }
     }
 
-    pub(crate) fn measure(self, stand: &Stand) -> anyhow::Result<Report> {
+    pub(crate) fn measure(self, setup: &Setup) -> anyhow::Result<Report> {
         match self {
-            Self::Limits => limits::measure(stand),
-            Self::Create { jobs } => create::measure(stand, jobs),
-            Self::Get => get::measure(stand),
-            Self::Many { jobs } => many::measure(stand, jobs),
-            Self::Herd { jobs } => herd::measure(stand, jobs),
-            Self::Steady { rate, seconds } => steady::measure(stand, rate, seconds),
-            Self::Idle { jobs } => idle::measure(stand, jobs),
-            Self::Slow => slow::measure(stand),
-            Self::Queues => queues::measure(stand),
+            Self::Limits => limits::measure(setup),
+            Self::Create { jobs } => create::measure(setup, jobs),
+            Self::Get => get::measure(setup),
+            Self::Many { jobs } => many::measure(setup, jobs),
+            Self::Herd { jobs } => herd::measure(setup, jobs),
+            Self::Steady { rate, seconds } => steady::measure(setup, rate, seconds),
+            Self::Idle { jobs } => idle::measure(setup, jobs),
+            Self::Slow => slow::measure(setup),
+            Self::Queues => queues::measure(setup),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How often a second the disk makes something durable.
+//! How many durable writes the disk makes a second.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::clock;
 
 const PAGE: usize = 4_096;
-/// The file is written round and round, as a write-ahead log is: it does not grow.
+/// The file is overwritten in a cycle, like a write-ahead log, so it does not grow.
 const PAGES: u64 = 1_024;
 
 /// Durable writes of a page a second.

@@ -1,4 +1,4 @@
-//! What a bare client does by itself: as many requests as go through hyper on loopback.
+//! How many requests a bare hyper client sends over loopback.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::clock;
 
-/// Requests a second of a bare client to a bare receiver, both of hyper, each on one thread.
+/// Requests a second from a bare client to a bare receiver, both hyper, each on one thread.
 pub(crate) fn bare(connections: usize, time: Duration) -> anyhow::Result<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("could not start a runtime")?;
@@ -41,7 +41,7 @@ pub(crate) fn bare(connections: usize, time: Duration) -> anyhow::Result<f64> {
     rate
 }
 
-/// Requests a second of a bare client of hyper on one thread to whoever listens.
+/// Requests a second from a bare hyper client on one thread to any server.
 pub(crate) fn client(address: SocketAddr, connections: usize, time: Duration) -> anyhow::Result<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("could not start a runtime")?.block_on(async {
@@ -50,7 +50,7 @@ pub(crate) fn client(address: SocketAddr, connections: usize, time: Duration) ->
             let stream = TcpStream::connect(address).await.context("could not connect")?;
             stream.set_nodelay(true)?;
             let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            // Ends with its sender.
+            // It ends with its sender.
             tokio::spawn(connection);
             senders.push(sender);
         }

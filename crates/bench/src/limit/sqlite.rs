@@ -10,15 +10,15 @@ use crate::clock;
 
 /// Jobs in the table.
 const JOBS: i64 = 100_000;
-/// What a history record usually says.
+/// The message of a usual history record.
 const MESSAGE: &str = "Http Action - Response from host '127.0.0.1': 'OK' Response Headers: Date: Mon, 09 Nov 2026 20:33:59 GMT\r\n Body: ";
 
-/// A database with jobs, thrown away at the end.
+/// A database with jobs, deleted at the end.
 pub(crate) struct Sqlite {
     conn: Connection,
     _dir: tempfile::TempDir,
-    /// Walks over all jobs in a scattered order.
-    place: i64,
+    /// Visits all jobs in a scattered order.
+    step_count: i64,
 }
 
 impl Sqlite {
@@ -34,7 +34,7 @@ impl Sqlite {
             conn.prepare_cached(include_str!("../../queries/fill.sql"))?.execute(params![job, job])?;
         }
         conn.execute_batch("COMMIT")?;
-        Ok(Self { conn, _dir: dir, place: 0 })
+        Ok(Self { conn, _dir: dir, step_count: 0 })
     }
 
     /// Commits of one changed row a second.
@@ -45,14 +45,14 @@ impl Sqlite {
         })
     }
 
-    /// Firings a second, each an update and an insert, written so many at a time.
+    /// Firings a second, each an update and an insert, in batches of this size.
     pub(crate) fn firings(&mut self, batch: u32, time: Duration) -> anyhow::Result<f64> {
         self.repeat(time, |this| {
             this.conn.execute_batch("BEGIN IMMEDIATE")?;
             for _ in 0..batch {
                 let job = this.step()?;
                 let record = include_str!("../../queries/record.sql");
-                this.conn.prepare_cached(record)?.execute(params![job, this.place, MESSAGE])?;
+                this.conn.prepare_cached(record)?.execute(params![job, this.step_count, MESSAGE])?;
             }
             this.conn.execute_batch("COMMIT")?;
             Ok(batch)
@@ -61,10 +61,10 @@ impl Sqlite {
 
     /// Moves one job.
     fn step(&mut self) -> rusqlite::Result<i64> {
-        self.place += 1;
-        let job = self.place.wrapping_mul(0x9e37_79b9) % JOBS;
+        self.step_count += 1;
+        let job = self.step_count.wrapping_mul(0x9e37_79b9) % JOBS;
         let moved = include_str!("../../queries/move.sql");
-        self.conn.prepare_cached(moved)?.execute(params![job, JOBS + self.place])?;
+        self.conn.prepare_cached(moved)?.execute(params![job, JOBS + self.step_count])?;
         Ok(job)
     }
 

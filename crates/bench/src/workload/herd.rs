@@ -1,25 +1,25 @@
-//! Jobs that are due at one instant: a few herds in a row, the first of which meets a server that has fired
-//! nothing yet.
+//! Thundering herds: jobs that are due at one instant. A few herds follow one another, the first of which meets
+//! a server that has fired nothing yet.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{LIMIT_TIME, Report, Stand, limits};
+use super::{LIMIT_TIME, Report, Setup, limits};
+use crate::batch::{self, JobBatch};
+use crate::distribution::{Distribution, milliseconds};
 use crate::figure::{Figure, Unit};
 use crate::limit::sqlite::Sqlite;
 use crate::receiver::Receiver;
 use crate::server::Role;
-use crate::spread::{Spread, milliseconds};
-use crate::volley::{self, Volley};
 
 /// How long the server may take to record what has arrived.
 const RECORD_MAX: Duration = Duration::from_secs(120);
 
-/// Herds follow each other until there were about so many jobs, and no more herds than that.
+/// Herds are repeated up to about this many jobs in total, and at most this often.
 const JOBS_IN_ALL: usize = 60_000;
 const HERDS_MAX: usize = 6;
 
-/// What one herd came to.
+/// The result of one herd.
 struct Herd {
     fired: f64,
     recorded: f64,
@@ -27,30 +27,30 @@ struct Herd {
     last: f64,
 }
 
-pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
+pub(super) fn measure(setup: &Setup, jobs: usize) -> anyhow::Result<Report> {
     let requests = limits::to_receiver()?;
-    let writes = Sqlite::new(&stand.dir)?.firings(1_000, LIMIT_TIME)?;
-    let dir = stand.fresh()?;
-    let (server, _) = stand.start(dir.path(), Role::All)?;
+    let writes = Sqlite::new(&setup.dir)?.firings(1_000, LIMIT_TIME)?;
+    let dir = setup.fresh()?;
+    let (server, _) = setup.start(dir.path(), Role::All)?;
     let count = (JOBS_IN_ALL / jobs).clamp(1, HERDS_MAX);
     let all = jobs * count;
     let receiver = Arc::new(Receiver::start(1, all, Duration::ZERO)?);
     let target = Arc::clone(&receiver);
     let due_after = move |herd: usize| apart(jobs) * u32::try_from(herd).unwrap_or(u32::MAX);
-    let volley = Volley { count: all, shot: Arc::new(move |job| (target.url(job), due_after(job / jobs))) };
-    let aimed = volley.aim(server.address())?;
+    let batch = JobBatch { count: all, plan: Arc::new(move |job| (target.url(job), due_after(job / jobs))) };
+    let created = batch.create(server.address())?;
     let before = server.processor_time()?;
     let (mut herds, mut faults) = (Vec::new(), Vec::new());
     let (mut lost, mut early) = (0, 0);
     for number in 0..count {
         let range = number * jobs..(number + 1) * jobs;
-        volley.await_arrivals(&aimed, receiver.log(), range.end);
-        let recorded = volley::await_records(server.address(), range.clone(), RECORD_MAX)?;
-        let arrivals = volley.judge(&aimed, receiver.log(), range);
+        batch.await_arrivals(&created, receiver.log(), range.end);
+        let recorded = batch::await_records(server.address(), range.clone(), RECORD_MAX)?;
+        let arrivals = batch.judge(&created, receiver.log(), range);
         if recorded.faulted > 0 {
             faults.push(format!("{} firings failed by the server's own records", recorded.faulted));
         }
-        let due_at = aimed.start_at as f64 + due_after(number).as_nanos() as f64;
+        let due_at = created.start_at as f64 + due_after(number).as_nanos() as f64;
         let after = |at: u64| (at as f64 - due_at) / 1e6;
         let (first, last) = (after(arrivals.first_at), after(arrivals.last_at));
         let rate = |last: f64| (jobs - arrivals.lost) as f64 / last * 1e3;
@@ -59,11 +59,12 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
         early += arrivals.early;
     }
     let used = server.processor_time()?.saturating_sub(before);
-    faults.extend(volley.judge(&aimed, receiver.log(), 0..all).faults(receiver.log()));
+    faults.extend(batch.judge(&created, receiver.log(), 0..all).faults(receiver.log()));
 
-    // The first of several is told apart.
+    // The first of several is reported separately.
     let warm = if count > 1 { &herds[1..] } else { &herds[..] };
-    let median = |of: fn(&Herd) -> f64| Spread::of_milliseconds(warm.iter().map(of).collect()).quantile(0.5);
+    let median =
+        |of: fn(&Herd) -> f64| Distribution::of_milliseconds(warm.iter().map(of).collect()).quantile(0.5);
     let fired = median(|herd| herd.fired);
     let mut figures = vec![Figure::new("fired", fired, Unit::PerSecond).at_least(20_000.0)];
     if count > 1 {
@@ -95,7 +96,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     Ok(Report { figures, faults })
 }
 
-/// How far herds lie apart: a slow machine has time to finish one before the next.
+/// The time between two herds: a slow machine can finish one before the next.
 fn apart(jobs: usize) -> Duration {
     Duration::from_secs(3) + Duration::from_secs_f64(jobs as f64 / 5_000.0)
 }

@@ -4,27 +4,27 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use super::{Report, Stand};
-use crate::client::Asker;
+use super::{Report, Setup};
+use crate::client::BlockingConnection;
 use crate::clock;
+use crate::distribution::milliseconds;
 use crate::figure::{Figure, Unit};
 use crate::population;
 use crate::receiver::Receiver;
 use crate::server::Role;
-use crate::spread::milliseconds;
 
-/// How long it is watched doing nothing.
+/// How long the idle server is observed.
 const WATCH: Duration = Duration::from_secs(10);
-/// How long it may take to come to rest after the last PUT.
+/// How long it may take to become idle after the last PUT.
 const REST: Duration = Duration::from_secs(5);
 /// The job that comes due while the server is down.
 const DOWN_SECONDS: u64 = 3;
 /// How long a firing is waited for.
 const FIRING_MAX: Duration = Duration::from_secs(60);
 
-pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
-    let dir = stand.fresh()?;
-    let (server, _) = stand.start(dir.path(), Role::All)?;
+pub(super) fn measure(setup: &Setup, jobs: usize) -> anyhow::Result<Report> {
+    let dir = setup.fresh()?;
+    let (server, _) = setup.start(dir.path(), Role::All)?;
     population::make_collections(server.address(), jobs + 1)?;
     population::put_jobs(server.address(), 0, jobs, population::idle_job)?;
     clock::pause(REST);
@@ -36,7 +36,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     let receiver = Receiver::start(1, 1, Duration::ZERO)?;
     let due_at = (clock::wall_nanos() / 1_000_000_000 + DOWN_SECONDS) * 1_000_000_000;
     let body = population::once_job(&receiver.url(0), &clock::text(due_at));
-    let (status, answer) = Asker::open(server.address())?.put(&population::job(jobs), &body)?;
+    let (status, answer) = BlockingConnection::open(server.address())?.put(&population::job(jobs), &body)?;
     if status != 201 {
         bail!("a job was answered {status}: {answer}");
     }
@@ -45,7 +45,7 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
         clock::wall_nanos() > due_at
     });
     let spawned_at = clock::wall_nanos();
-    let (server, start) = stand.start(dir.path(), Role::All)?;
+    let (server, start) = setup.start(dir.path(), Role::All)?;
     clock::wait(FIRING_MAX, Duration::from_millis(1), || receiver.log().arrived() > 0);
     let mut faults = Vec::new();
     let first = receiver.log().arrivals().flatten().next();

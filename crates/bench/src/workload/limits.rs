@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use super::{LIMIT_TIME, Report, Stand};
+use super::{LIMIT_TIME, Report, Setup};
 use crate::figure::{Figure, Unit};
 use crate::limit::sqlite::Sqlite;
 use crate::limit::{disk, http};
 use crate::receiver::Receiver;
 
-pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
+pub(super) fn measure(setup: &Setup) -> anyhow::Result<Report> {
     let mut figures = Vec::new();
     let mut add = |name: &str, value: f64| figures.push(Figure::new(name, value, Unit::PerSecond));
-    add("durable writes of a page (fdatasync)", disk::durable_writes(&stand.dir, LIMIT_TIME)?);
-    let mut sqlite = Sqlite::new(&stand.dir)?;
+    add("durable writes of a page (fdatasync)", disk::durable_writes(&setup.dir, LIMIT_TIME)?);
+    let mut sqlite = Sqlite::new(&setup.dir)?;
     add("SQLite, durable commits of one row", sqlite.single_commits(LIMIT_TIME)?);
     for batch in [100, 1_000] {
         let rate = sqlite.firings(batch, LIMIT_TIME)?;
@@ -26,7 +26,7 @@ pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
     Ok(Report { figures, faults: Vec::new() })
 }
 
-/// What one thread of bare hyper sends to the receiver that the firings go to.
+/// What one thread of bare hyper sends to the receiver of the firings.
 pub(super) fn to_receiver() -> anyhow::Result<f64> {
     let receiver = Receiver::start(1, 0, Duration::ZERO)?;
     http::client(receiver.address(), 64, LIMIT_TIME)

@@ -2,13 +2,13 @@
 
 use anyhow::bail;
 
-use super::{Report, Stand};
-use crate::client::Asker;
+use super::{Report, Setup};
+use crate::client::BlockingConnection;
 use crate::clock;
+use crate::distribution::{Distribution, milliseconds};
 use crate::figure::{Figure, Unit};
 use crate::population::{self, COLLECTIONS, JOBS_OF_COLLECTION};
 use crate::server::Role;
-use crate::spread::{Spread, milliseconds};
 
 /// Jobs of a page; the API allows no more.
 const PAGE: usize = 100;
@@ -17,17 +17,17 @@ const LISTED_MAX: usize = 100;
 /// How often the list of collections is read.
 const ROUNDS: usize = 50;
 
-pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
-    let dir = stand.fresh()?;
-    let (server, _) = stand.start(dir.path(), Role::Api)?;
+pub(super) fn measure(setup: &Setup, jobs: usize) -> anyhow::Result<Report> {
+    let dir = setup.fresh()?;
+    let (server, _) = setup.start(dir.path(), Role::Api)?;
     population::make_collections(server.address(), jobs)?;
     population::put_jobs(server.address(), 0, jobs, population::idle_job)?;
     let created = server.memory()?;
     server.stop()?;
-    let (server, start) = stand.start(dir.path(), Role::Api)?;
+    let (server, start) = setup.start(dir.path(), Role::Api)?;
     let started = server.memory()?;
 
-    let mut asker = Asker::open(server.address())?;
+    let mut connection = BlockingConnection::open(server.address())?;
     let collections = jobs.div_ceil(JOBS_OF_COLLECTION);
     let mut pages = Vec::new();
     let mut wholes = Vec::new();
@@ -35,15 +35,15 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
         let path = format!("{}/jobs", population::collection(collection));
         let held = JOBS_OF_COLLECTION.min(jobs - collection * JOBS_OF_COLLECTION);
         for skip in (0..held).step_by(PAGE) {
-            pages.push(list(&mut asker, &path, &format!("&$top={PAGE}&$skip={skip}"))?);
+            pages.push(list(&mut connection, &path, &format!("&$top={PAGE}&$skip={skip}"))?);
         }
-        wholes.push(list(&mut asker, &path, "")?);
+        wholes.push(list(&mut connection, &path, "")?);
     }
     let mut lists = Vec::new();
     for _ in 0..ROUNDS {
-        lists.push(list(&mut asker, COLLECTIONS, "")?);
+        lists.push(list(&mut connection, COLLECTIONS, "")?);
     }
-    let (pages, wholes, lists) = (Spread::of(pages), Spread::of(wholes), Spread::of(lists));
+    let (pages, wholes, lists) = (Distribution::of(pages), Distribution::of(wholes), Distribution::of(lists));
     let listed = server.memory()?;
     let figures = vec![
         Figure::new("memory after they were put", created.resident, Unit::Megabytes).at_most(80.0),
@@ -67,9 +67,9 @@ pub(super) fn measure(stand: &Stand, jobs: usize) -> anyhow::Result<Report> {
     Ok(Report { figures, faults: Vec::new() })
 }
 
-fn list(asker: &mut Asker, path: &str, query: &str) -> anyhow::Result<std::time::Duration> {
+fn list(connection: &mut BlockingConnection, path: &str, query: &str) -> anyhow::Result<std::time::Duration> {
     let since = clock::now();
-    let (status, body) = asker.get(path, query)?;
+    let (status, body) = connection.get(path, query)?;
     let elapsed = since.elapsed();
     if status != 200 {
         bail!("the list {path}?{query} was answered {status}: {body}");

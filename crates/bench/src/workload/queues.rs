@@ -1,5 +1,5 @@
-//! Messages into real queues: jobs that are due at one instant, through the whole server, beside a bare
-//! client of the same peer in the same run. Where both are alike, the peer is the bottleneck.
+//! Messages into real queues: jobs that are due at one instant, through the whole server, compared with a bare
+//! client of the same peer in the same run. Where both are equal, the peer is the bottleneck.
 
 mod azurite;
 mod rabbitmq;
@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Report, Stand};
+use super::{Report, Setup};
+use crate::batch::{self, JobBatch};
+use crate::distribution::milliseconds;
 use crate::figure::{Figure, Unit};
 use crate::server::Role;
-use crate::spread::milliseconds;
-use crate::volley::{self, Volley};
 
 /// How long the server may take to send and record all.
 const RECORD_MAX: Duration = Duration::from_secs(300);
-/// What is aimed for.
+/// The target rate, in messages a second.
 const TARGET: f64 = 2_000.0;
-/// About what people send.
+/// A message of usual length.
 const TEXT: &str =
     "an event, a source, a note: about a hundred bytes of text, as jobs that report something have it";
-/// Messages that a bare client sends at once; the server has 256 of one target on their way.
+/// The messages that a bare client has in flight; the server has 256 per target.
 const AT_ONCE: usize = 128;
 
-/// Whom messages are sent to.
+/// A queue service.
 trait Peer {
     const NAME: &str;
     /// How many jobs there are.
@@ -43,12 +43,12 @@ trait Peer {
     fn arrived(&self) -> anyhow::Result<(usize, usize)>;
 }
 
-pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
+pub(super) fn measure(setup: &Setup) -> anyhow::Result<Report> {
     let mut report = Report { figures: Vec::new(), faults: Vec::new() };
-    let address = stand.azurite.as_deref().context("no Azurite: run scripts/bench queues")?;
-    let azurite = measure_peer(stand, &azurite::Azurite::new(address)?, &mut report)?;
-    let address = stand.rabbitmq.as_deref().context("no RabbitMQ: run scripts/bench queues")?;
-    let rabbitmq = measure_peer(stand, &rabbitmq::RabbitMq::new(address), &mut report)?;
+    let address = setup.azurite.as_deref().context("no Azurite: run scripts/bench queues")?;
+    let azurite = measure_peer(setup, &azurite::Azurite::new(address)?, &mut report)?;
+    let address = setup.rabbitmq.as_deref().context("no RabbitMQ: run scripts/bench queues")?;
+    let rabbitmq = measure_peer(setup, &rabbitmq::RabbitMq::new(address), &mut report)?;
     let bottleneck = if azurite < rabbitmq { "Azurite" } else { "RabbitMQ" };
     let name = format!("the bottleneck: {bottleneck}");
     report.figures.push(Figure::new(name, azurite.min(rabbitmq), Unit::PerSecond));
@@ -56,24 +56,24 @@ pub(super) fn measure(stand: &Stand) -> anyhow::Result<Report> {
 }
 
 /// Messages a second through the server.
-fn measure_peer<P: Peer>(stand: &Stand, peer: &P, report: &mut Report) -> anyhow::Result<f64> {
+fn measure_peer<P: Peer>(setup: &Setup, peer: &P, report: &mut Report) -> anyhow::Result<f64> {
     let (name, jobs) = (P::NAME, P::JOBS);
     let bare_before = peer.bare().with_context(|| format!("{name} does not take messages"))?;
-    let dir = stand.fresh()?;
-    let (server, _) = stand.start_with(dir.path(), Role::All, &peer.settings())?;
-    let volley = Volley { count: jobs, shot: std::sync::Arc::new(|_| (String::new(), Duration::ZERO)) };
+    let dir = setup.fresh()?;
+    let (server, _) = setup.start_with(dir.path(), Role::All, &peer.settings())?;
+    let batch = JobBatch { count: jobs, plan: std::sync::Arc::new(|_| (String::new(), Duration::ZERO)) };
     let action = peer.action();
-    let aimed = volley.aim_by(server.address(), move |_, start| {
+    let created = batch.create_with(server.address(), move |_, start| {
         format!(r#"{{"properties":{{"startTime":"{start}","action":{action},"state":"Enabled"}}}}"#)
     })?;
     let before = server.processor_time()?;
-    let recorded = volley::await_records_from(server.address(), jobs, aimed.start_at, RECORD_MAX)?;
+    let recorded = batch::await_records_from(server.address(), jobs, created.start_at, RECORD_MAX)?;
     let used = server.processor_time()?.saturating_sub(before);
     let peak = server.memory()?.peak;
     server.stop()?;
     let bare = (bare_before + peer.bare()?) / 2.0;
     let (arrived, repeated) = peer.arrived()?;
-    let rate = jobs as f64 / (recorded.done_at.saturating_sub(aimed.start_at) as f64 / 1e9);
+    let rate = jobs as f64 / (recorded.done_at.saturating_sub(created.start_at) as f64 / 1e9);
     let lost = jobs.saturating_sub(arrived - repeated);
     for (count, what) in [(recorded.faulted, "failed"), (lost, "lost"), (repeated, "repeated")] {
         if count > 0 {

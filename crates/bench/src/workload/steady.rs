@@ -3,27 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Report, Stand};
+use super::{Report, Setup};
+use crate::batch::JobBatch;
 use crate::figure::{Figure, Unit};
 use crate::receiver::Receiver;
 use crate::server::Role;
 use crate::sleeper::Sleeper;
-use crate::volley::Volley;
 
-pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<Report> {
+pub(super) fn measure(setup: &Setup, rate: u32, seconds: u32) -> anyhow::Result<Report> {
     let jobs = rate as usize * seconds as usize;
-    let dir = stand.fresh()?;
-    let (server, _) = stand.start(dir.path(), Role::All)?;
+    let dir = setup.fresh()?;
+    let (server, _) = setup.start(dir.path(), Role::All)?;
     let receiver = Arc::new(Receiver::start(1, jobs, Duration::ZERO)?);
     let target = Arc::clone(&receiver);
-    let volley = Volley { count: jobs, shot: Arc::new(move |job| (target.url(job), spaced(rate, job))) };
-    let aimed = volley.aim(server.address())?;
+    let batch = JobBatch { count: jobs, plan: Arc::new(move |job| (target.url(job), spaced(rate, job))) };
+    let created = batch.create(server.address())?;
     let before = server.processor_time()?;
     let sleeper = Sleeper::start()?;
-    volley.await_arrivals(&aimed, receiver.log(), jobs);
+    batch.await_arrivals(&created, receiver.log(), jobs);
     let sleeper = sleeper.stop();
     let used = server.processor_time()?.saturating_sub(before);
-    let arrivals = volley.judge(&aimed, receiver.log(), 0..jobs);
+    let arrivals = batch.judge(&created, receiver.log(), 0..jobs);
     let faults = arrivals.faults(receiver.log());
     let (lost, early) = (arrivals.lost as f64, arrivals.early as f64);
     let lateness = arrivals.lateness();
@@ -33,7 +33,7 @@ pub(super) fn measure(stand: &Stand, rate: u32, seconds: u32) -> anyhow::Result<
         })
         .into();
     figures.push(Figure::new("late by, the worst", lateness.max(), Unit::Milliseconds));
-    // 1,000 a second is everyday, 10,000 is what a machine like this should survive.
+    // 1,000 a second is everyday, 10,000 is what such a machine should survive.
     let bounds =
         if rate <= 1_000 { [Some(1.0), Some(5.0), None, Some(50.0)] } else { [None, Some(50.0), None, None] };
     for (figure, bound) in figures.iter_mut().zip(bounds) {

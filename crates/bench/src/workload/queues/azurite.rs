@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 use super::{AT_ONCE, Peer, TEXT};
 use crate::clock;
 
-/// What a bare client sends.
+/// The number of messages of the bare client.
 const BARE: usize = 2_000;
 
-/// The account that Azurite is born with, and a signature by its public key that is good until 2099.
+/// The default account of Azurite, and a signature by its public key that is valid until 2099.
 const ACCOUNT: &str = "devstoreaccount1";
 const SAS: &str = "sv=2019-02-02&ss=q&srt=sco&sp=rwdlacup&se=2099-01-01T00%3A00%3A00Z\
                    &sig=LIcNKGiTHmizayNKoLvGcan7ILVLZAdq8ba1M4rydsY%3D";
@@ -92,7 +92,7 @@ impl Peer for Azurite {
         })
     }
 
-    /// It can count, but not tell repetitions from others.
+    /// Azurite can count messages, but not tell repetitions.
     fn arrived(&self) -> anyhow::Result<(usize, usize)> {
         let headers = self.ask("GET", &format!("/{ACCOUNT}/{}?comp=metadata&{SAS}", self.queue))?;
         let count = headers.get("x-ms-approximate-messages-count").and_then(|count| count.to_str().ok());
@@ -111,7 +111,7 @@ async fn connect(address: SocketAddr) -> anyhow::Result<SendRequest<Full<Bytes>>
     let stream = TcpStream::connect(address).await.context("could not connect to Azurite")?;
     stream.set_nodelay(true)?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-    // Ends with its sender.
+    // It ends with its sender.
     tokio::spawn(connection);
     Ok(sender)
 }

@@ -16,9 +16,9 @@ use futures_util::stream::FuturesUnordered;
 use super::{AT_ONCE, Peer, TEXT};
 use crate::clock;
 
-/// What a bare client sends.
+/// The number of messages of the bare client.
 const BARE: usize = 10_000;
-/// When nothing comes for so long, nothing more is there.
+/// When nothing comes for this long, the queue is empty.
 const SILENCE: Duration = Duration::from_secs(3);
 
 pub(super) struct RabbitMq {

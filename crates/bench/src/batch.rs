@@ -1,4 +1,4 @@
-//! Jobs that fire: made beforehand through the API, awaited at the receiver, and followed until the
+//! Batches of jobs that fire once: created through the API, awaited at the receiver, and followed until the
 //! server has recorded them.
 
 use std::net::SocketAddr;
@@ -8,75 +8,75 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::client::Asker;
+use crate::client::BlockingConnection;
 use crate::clock;
+use crate::distribution::Distribution;
 use crate::population::{self, JOBS_OF_COLLECTION};
 use crate::receiver::Log;
-use crate::spread::Spread;
 
-/// Jobs that are made first, to see how fast that goes.
+/// Jobs that are created first, to see how fast that goes.
 const TRIAL: usize = 1_000;
 /// The time between the last PUT and the first firing, at least.
 const QUIET: Duration = Duration::from_secs(2);
-/// When nothing arrives for so long, nothing more will. Actions may take 60 s.
+/// When nothing arrives for this long, nothing more will. Actions may take 60 s.
 const SILENCE: Duration = Duration::from_secs(75);
-/// How often the receiver's log is looked at.
+/// How often the log of the receiver is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How often the server is asked where it has more to do.
+/// How often the server is polled while it has more to do.
 const LOOK_SELDOM: Duration = Duration::from_millis(50);
 
-/// Where a job fires, and how long after the start.
-pub(crate) type Shot = dyn Fn(usize) -> (String, Duration) + Send + Sync;
+/// The URL that a job fires at, and how long after the start.
+pub(crate) type JobPlan = dyn Fn(usize) -> (String, Duration) + Send + Sync;
 
-/// So many jobs, numbered from 0.
-pub(crate) struct Volley {
+/// A number of jobs, numbered from 0.
+pub(crate) struct JobBatch {
     pub(crate) count: usize,
-    pub(crate) shot: Arc<Shot>,
+    pub(crate) plan: Arc<JobPlan>,
 }
 
-/// Jobs that were made; they start at an instant.
-pub(crate) struct Aimed {
+/// A batch whose jobs were created.
+pub(crate) struct CreatedBatch {
     /// In nanoseconds since 1970.
     pub(crate) start_at: u64,
 }
 
-impl Volley {
-    /// Makes the jobs; the first instants lie far enough ahead for that.
-    pub(crate) fn aim(&self, server: SocketAddr) -> anyhow::Result<Aimed> {
-        let shot = Arc::clone(&self.shot);
-        self.aim_by(server, move |number, start| population::once_job(&shot(number).0, start))
+impl JobBatch {
+    /// Creates the jobs, with a start far enough ahead for that.
+    pub(crate) fn create(&self, server: SocketAddr) -> anyhow::Result<CreatedBatch> {
+        let plan = Arc::clone(&self.plan);
+        self.create_with(server, move |number, start| population::once_job(&plan(number).0, start))
     }
 
-    /// The same, with jobs that a number and a start time make.
-    pub(crate) fn aim_by(
+    /// The same, with bodies made from a number and a start time.
+    pub(crate) fn create_with(
         &self,
         server: SocketAddr,
         job: impl Fn(usize, &str) -> String + Send + Sync + 'static,
-    ) -> anyhow::Result<Aimed> {
+    ) -> anyhow::Result<CreatedBatch> {
         let trial_at = self.count.next_multiple_of(JOBS_OF_COLLECTION);
         population::make_collections(server, trial_at + TRIAL)?;
         let trial = population::put_jobs(server, trial_at, TRIAL, population::idle_job)?;
         let lead = Duration::from_secs_f64(self.count as f64 / trial.per_second() * 2.0) + QUIET * 2;
         let start_at = whole_tick(clock::wall_nanos() + nanos(lead));
-        let shot = Arc::clone(&self.shot);
+        let plan = Arc::clone(&self.plan);
         population::put_jobs(server, 0, self.count, move |number| {
-            let (_, after) = shot(number);
+            let (_, after) = plan(number);
             job(number, &clock::text(whole_tick(start_at + nanos(after))))
         })?;
         if clock::wall_nanos() + nanos(QUIET) > start_at {
             bail!("making {} jobs took longer than the {lead:?} that were foreseen", self.count);
         }
-        Ok(Aimed { start_at })
+        Ok(CreatedBatch { start_at })
     }
 
     /// When a job is due, in nanoseconds since 1970.
-    fn due_at(&self, aimed: &Aimed, number: usize) -> u64 {
-        whole_tick(aimed.start_at + nanos((self.shot)(number).1))
+    fn due_at(&self, created: &CreatedBatch, number: usize) -> u64 {
+        whole_tick(created.start_at + nanos((self.plan)(number).1))
     }
 
-    /// Waits until so many jobs have arrived, or nothing arrives any more.
-    pub(crate) fn await_arrivals(&self, aimed: &Aimed, log: &Log, count: usize) {
-        let last_due = (0..self.count).map(|number| self.due_at(aimed, number)).max().unwrap_or(0);
+    /// Waits until `count` jobs have arrived, or nothing arrives any more.
+    pub(crate) fn await_arrivals(&self, created: &CreatedBatch, log: &Log, count: usize) {
+        let last_due = (0..self.count).map(|number| self.due_at(created, number)).max().unwrap_or(0);
         let mut seen = (0, last_due);
         loop {
             let (arrived, now) = (log.arrived(), clock::wall_nanos());
@@ -90,8 +90,13 @@ impl Volley {
         }
     }
 
-    /// How the arrivals are spread, of the jobs that a log is about.
-    pub(crate) fn judge(&self, aimed: &Aimed, log: &Log, jobs: impl Iterator<Item = usize>) -> Arrivals {
+    /// The arrivals of some jobs, compared with when they were due.
+    pub(crate) fn judge(
+        &self,
+        created: &CreatedBatch,
+        log: &Log,
+        jobs: impl Iterator<Item = usize>,
+    ) -> Arrivals {
         let arrivals: Vec<Option<u64>> = log.arrivals().collect();
         let mut result = Arrivals { lost: 0, early: 0, first_at: u64::MAX, last_at: 0, late: Vec::new() };
         for number in jobs {
@@ -99,7 +104,7 @@ impl Volley {
                 result.lost += 1;
                 continue;
             };
-            let late = at as f64 - self.due_at(aimed, number) as f64;
+            let late = at as f64 - self.due_at(created, number) as f64;
             result.early += usize::from(late < 0.0);
             result.first_at = result.first_at.min(at);
             result.last_at = result.last_at.max(at);
@@ -119,7 +124,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// What must not be, in words.
+    /// Errors, in words.
     pub(crate) fn faults(&self, log: &Log) -> Vec<String> {
         let told = [(self.lost, "lost"), (log.repeated(), "repeated"), (self.early, "early")];
         let told = told.into_iter().filter(|(count, _)| *count > 0);
@@ -127,20 +132,20 @@ impl Arrivals {
     }
 
     /// How late they were.
-    pub(crate) fn lateness(self) -> Spread {
-        Spread::of_milliseconds(self.late)
+    pub(crate) fn lateness(self) -> Distribution {
+        Distribution::of_milliseconds(self.late)
     }
 }
 
-/// What the server has recorded of a volley.
+/// What the server has recorded of a batch.
 pub(crate) struct Recorded {
-    /// When no job was left that had not ended, in nanoseconds since 1970.
+    /// When the last job had ended, in nanoseconds since 1970.
     pub(crate) done_at: u64,
     /// How many ended with a failure.
     pub(crate) faulted: usize,
 }
 
-/// Waits until every one of some jobs has ended, as the API sees it. They fill their collections.
+/// Waits until all of some jobs have ended, as the API shows them. They fill their collections.
 pub(crate) fn await_records(
     server: SocketAddr,
     jobs: Range<usize>,
@@ -149,7 +154,7 @@ pub(crate) fn await_records(
     await_ends(server, jobs, limit, LOOK_EVERY)
 }
 
-/// The same from an instant on, for jobs that take long: asking costs the server something, too.
+/// The same, but polls only from an instant on: polling costs the server something, too.
 pub(crate) fn await_records_from(
     server: SocketAddr,
     job_count: usize,
@@ -166,11 +171,13 @@ fn await_ends(
     limit: Duration,
     step: Duration,
 ) -> anyhow::Result<Recorded> {
-    let mut asker = Asker::open(server)?;
+    let mut connection = BlockingConnection::open(server)?;
     let since = clock::now();
     let collections = jobs.start / JOBS_OF_COLLECTION..jobs.end.div_ceil(JOBS_OF_COLLECTION);
     for number in collections.clone() {
-        while !list(&mut asker, number, "&$filter=state%20eq%20Enabled&$top=1")?.contains(r#""value":[]"#) {
+        while !list(&mut connection, number, "&$filter=state%20eq%20Enabled&$top=1")?
+            .contains(r#""value":[]"#)
+        {
             if since.elapsed() > limit {
                 bail!("collection {number} has jobs that did not end within {limit:?}");
             }
@@ -180,15 +187,15 @@ fn await_ends(
     let done_at = clock::wall_nanos();
     let mut faulted = 0;
     for number in collections {
-        let jobs = list(&mut asker, number, "&$filter=state%20eq%20Faulted")?;
+        let jobs = list(&mut connection, number, "&$filter=state%20eq%20Faulted")?;
         faulted += jobs.matches(r#""state":"faulted""#).count();
     }
     Ok(Recorded { done_at, faulted })
 }
 
-fn list(asker: &mut Asker, collection: usize, query: &str) -> anyhow::Result<String> {
+fn list(connection: &mut BlockingConnection, collection: usize, query: &str) -> anyhow::Result<String> {
     let path = format!("{}/jobs", population::collection(collection));
-    let (status, body) = asker.get(&path, query).with_context(|| format!("could not list {path}"))?;
+    let (status, body) = connection.get(&path, query).with_context(|| format!("could not list {path}"))?;
     if status != 200 {
         bail!("the list {path} was answered {status}: {body}");
     }
@@ -199,7 +206,7 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The API knows times to 100 ns.
+/// The API has a resolution of 100 ns.
 fn whole_tick(nanos: u64) -> u64 {
     nanos / 100 * 100
 }

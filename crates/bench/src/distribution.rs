@@ -1,12 +1,12 @@
-//! How measured times are spread.
+//! The distribution of measured times.
 
 use std::time::Duration;
 
-/// Times, sorted.
-pub(crate) struct Spread(Vec<f64>);
+/// A sorted sample of times in milliseconds.
+pub(crate) struct Distribution(Vec<f64>);
 
-impl Spread {
-    /// Of milliseconds in any order.
+impl Distribution {
+    /// From milliseconds in any order.
     pub(crate) fn of_milliseconds(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         Self(times)
@@ -16,7 +16,7 @@ impl Spread {
         Self::of_milliseconds(times.into_iter().map(milliseconds).collect())
     }
 
-    /// The time, in milliseconds, that so much of all does not exceed; of nothing it is not a number.
+    /// The quantile, in milliseconds; NaN for an empty sample.
     pub(crate) fn quantile(&self, part: f64) -> f64 {
         let rank = (part * self.0.len() as f64).ceil() as usize;
         self.0.get(rank.clamp(1, self.0.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
@@ -37,11 +37,11 @@ mod tests {
 
     #[test]
     fn a_quantile_is_a_time_that_was_measured() {
-        let spread = Spread::of_milliseconds((1..=100).rev().map(f64::from).collect());
-        assert_eq!(spread.quantile(0.5), 50.0);
-        assert_eq!(spread.quantile(0.99), 99.0);
-        assert_eq!(spread.quantile(0.0), 1.0);
-        assert_eq!(spread.max(), 100.0);
-        assert!(Spread::of_milliseconds(Vec::new()).quantile(0.5).is_nan());
+        let distribution = Distribution::of_milliseconds((1..=100).rev().map(f64::from).collect());
+        assert_eq!(distribution.quantile(0.5), 50.0);
+        assert_eq!(distribution.quantile(0.99), 99.0);
+        assert_eq!(distribution.quantile(0.0), 1.0);
+        assert_eq!(distribution.max(), 100.0);
+        assert!(Distribution::of_milliseconds(Vec::new()).quantile(0.5).is_nan());
     }
 }
