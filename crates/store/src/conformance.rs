@@ -80,6 +80,7 @@ macro_rules! conformance {
             many_passed_over_entries_are_passed_quickly
             next_due_is_the_earliest_free_entry
             changes_follow_writes
+            what_moves_no_entry_wakes_nobody
             a_moved_entry_is_found_at_its_new_time_only
         }
         $crate::conformance_cases! { $make, claims:

@@ -150,6 +150,19 @@ pub async fn changes_follow_writes(store: Arc<dyn Store>) {
     expect_change("a collection with jobs").await;
 }
 
+pub async fn what_moves_no_entry_wakes_nobody(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    world.job(&collection, "j", at(0)).await;
+    let claim = world.claim(at(0), 1).await.pop().unwrap();
+    let mut changes = world.store.changes();
+    changes.mark_unchanged();
+    world.run(&claim, RecordStatus::Completed, None).await;
+    assert!(!changes.has_changed().unwrap(), "the job is done");
+    world.store.release(&[claim.fence]).await.unwrap();
+    assert!(!changes.has_changed().unwrap(), "the claim had ended");
+}
+
 pub async fn a_moved_entry_is_found_at_its_new_time_only(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;

@@ -23,22 +23,31 @@ impl Agenda for MemoryStore {
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
-        let settled = {
+        let (settled, moved) = {
             let mut state = self.state();
-            settlements.into_iter().map(|settlement| state.settle(settlement)).collect()
+            let mut moved = false;
+            let mut settle = |settlement: Settlement| {
+                let has_entry = settlement.job.progress.entry.is_some();
+                let settled = state.settle(settlement);
+                moved |= has_entry && matches!(settled, Settled::Recorded);
+                settled
+            };
+            (settlements.into_iter().map(&mut settle).collect(), moved)
         };
-        self.wake();
+        if moved {
+            self.wake();
+        }
         Ok(settled)
     }
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
-        {
+        let ended_count = {
             let mut state = self.state();
-            for fence in fences {
-                state.claims.end(*fence);
-            }
+            fences.iter().filter(|fence| state.claims.end(**fence).is_some()).count()
+        };
+        if ended_count > 0 {
+            self.wake();
         }
-        self.wake();
         Ok(())
     }
 
@@ -57,11 +66,13 @@ impl Agenda for MemoryStore {
     }
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
-        let repaired = {
+        let repaired: Vec<Repaired> = {
             let mut state = self.state();
             repairs.into_iter().map(|repair| state.repair(repair)).collect()
         };
-        self.wake();
+        if repaired.contains(&Repaired::Written) {
+            self.wake();
+        }
         Ok(repaired)
     }
 
