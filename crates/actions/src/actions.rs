@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderValue;
-use punctual_model::{ActionKind, Clock, Firing, Outcome, OutcomeKind};
+use punctual_model::{ActionKind, Clock, Firing, Go, Outcome, OutcomeKind};
 use tokio_rustls::TlsConnector;
 use url::Url;
 
 use crate::client::{Clients, PoolLimits};
 use crate::dial::Dialer;
 use crate::oauth::Tokens;
+use crate::permit::Permit;
 use crate::service_bus::{AmqpEndpoint, Entity, EntityAddress, RestEndpoint, ServiceBus};
 use crate::settings::{Settings, SettingsError, SettingsProblem};
 use crate::storage_queue::Endpoint;
@@ -99,18 +100,30 @@ impl Actions {
     /// Makes one attempt. If it goes wrong, the outcome is a failure with the reason. It takes at most the time-out of
     /// the settings. Dropping the future cancels the attempt.
     pub async fn fire(&self, firing: &Firing) -> Outcome {
+        self.send(firing, &Permit::always()).await
+    }
+
+    /// The same, if it may still be sent when everything is ready for its first byte; else none, and nothing was
+    /// sent.
+    pub async fn fire_if(&self, firing: &Firing, go: &Go) -> Option<Outcome> {
+        let permit = Permit::of(go);
+        let outcome = self.send(firing, &permit).await;
+        (!permit.refused()).then_some(outcome)
+    }
+
+    async fn send(&self, firing: &Firing, permit: &Permit) -> Outcome {
         let Some(action) = firing.action() else {
             let message = format!("The job has no action for step {}.", firing.step);
             return Outcome { succeeded: false, kind: OutcomeKind::Word("NoAction"), message };
         };
         match &action.kind {
-            ActionKind::Http(action) => http_action::fire(self, firing, action).await,
-            ActionKind::StorageQueue(message) => storage_queue::fire(self, firing, message).await,
+            ActionKind::Http(action) => http_action::fire(self, firing, action, permit).await,
+            ActionKind::StorageQueue(message) => storage_queue::fire(self, firing, message, permit).await,
             ActionKind::ServiceBusQueue(message) => {
-                service_bus::fire(self, firing, Entity::Queue, message).await
+                service_bus::fire(self, firing, Entity::Queue, message, permit).await
             }
             ActionKind::ServiceBusTopic(message) => {
-                service_bus::fire(self, firing, Entity::Topic, message).await
+                service_bus::fire(self, firing, Entity::Topic, message, permit).await
             }
         }
     }

@@ -40,6 +40,11 @@ impl Failure {
         OutcomeKind::Word(self.word)
     }
 
+    /// It may not be sent any more. Nobody reads this: what was not sent is not recorded.
+    pub(crate) fn withdrawn() -> Self {
+        Self::new("RequestCanceled", "The attempt was withdrawn before anything was sent")
+    }
+
     /// The request can't be sent as it is defined.
     pub(crate) fn unusable(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new("UnknownError", text)
@@ -68,6 +73,7 @@ impl Failure {
     /// Translates an error of the HTTP client.
     pub(crate) fn of(error: &RequestError) -> Self {
         match error {
+            RequestError::Withdrawn => Self::withdrawn(),
             RequestError::Connect(error) => Self::of_connect(error),
             RequestError::Exchange { peer, source, .. } => Self::of_exchange(peer, source),
         }

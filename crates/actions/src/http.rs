@@ -29,6 +29,7 @@ use crate::Actions;
 use crate::client::{Answer, Client, RequestError};
 use crate::failure::{Failure, find};
 use crate::oauth::{Grant, Token};
+use crate::permit::Permit;
 use crate::redact::Redactor;
 
 pub(crate) use self::request::expected_time;
@@ -37,12 +38,18 @@ pub(crate) use self::request::expected_time;
 const REDIRECTS_MAX: usize = 10;
 
 /// Makes one attempt.
-pub(crate) async fn fire(actions: &Actions, firing: &Firing, action: &HttpAction) -> Outcome {
+pub(crate) async fn fire(
+    actions: &Actions,
+    firing: &Firing,
+    action: &HttpAction,
+    permit: &Permit,
+) -> Outcome {
     let (hop, user_info) = match Hop::first(action) {
         Ok(first) => first,
         Err(failure) => return failed(&hop::host_of(&action.uri), &failure),
     };
-    let mut attempt = Attempt { actions, firing, action, hop, user_info, redactor: Redactor::default() };
+    let mut attempt =
+        Attempt { actions, firing, action, permit, hop, user_info, redactor: Redactor::default() };
     let answered = tokio::time::timeout(actions.timeout, attempt.run()).await;
     let Attempt { hop, redactor, .. } = attempt;
     match answered {
@@ -66,6 +73,7 @@ struct Attempt<'a> {
     actions: &'a Actions,
     firing: &'a Firing,
     action: &'a HttpAction,
+    permit: &'a Permit,
     /// The current request.
     hop: Hop,
     user_info: Option<UserInfo>,
@@ -116,7 +124,7 @@ impl Attempt<'_> {
                 authorization.clone(),
                 &self.actions.user_agent,
             )?;
-            match client.send(request, body_limit).await {
+            match client.send(request, body_limit, self.permit).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) if may_repeat && closed_while_idle(&error) => may_repeat = false,
                 Err(error) => return Err(Failure::of(&error)),

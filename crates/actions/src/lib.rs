@@ -21,6 +21,7 @@ mod first_bytes;
 mod http;
 mod oauth;
 mod peer;
+mod permit;
 mod redact;
 mod resolve;
 mod service_bus;

@@ -22,6 +22,7 @@ use url::{Url, form_urlencoded};
 use crate::cache::Cache;
 use crate::client::{Answer, Client};
 use crate::failure::Failure;
+use crate::permit::Permit;
 use crate::redact::Redactor;
 
 /// Tokens in the cache. The least recently used one is evicted.
@@ -144,7 +145,7 @@ impl Tokens {
 
     async fn fetch(&self, client: &Client, grant: Grant<'_>) -> Result<(Token, Duration), String> {
         let request = self.request(grant)?;
-        let sent = client.send(request, |_| ANSWER_BYTES_MAX).await;
+        let sent = client.send(request, |_| ANSWER_BYTES_MAX, &Permit::always()).await;
         let answer = sent.map_err(|error| Failure::of(&error).to_string())?;
         if answer.status.is_success() { granted(&answer.body) } else { Err(explanation(&answer, grant)) }
     }

@@ -32,6 +32,7 @@ use self::open::ConnectionOpener;
 use crate::Actions;
 use crate::dial::Dialer;
 use crate::failure::{Failure, Within};
+use crate::permit::Permit;
 use crate::settings::Sasl;
 
 /// Sends messages to Service Bus.
@@ -106,8 +107,9 @@ pub(crate) async fn fire(
     firing: &Firing,
     entity: Entity,
     message: &ServiceBusMessage,
+    permit: &Permit,
 ) -> Outcome {
-    let sent = tokio::time::timeout(actions.timeout, send(actions, firing, entity, message)).await;
+    let sent = tokio::time::timeout(actions.timeout, send(actions, firing, entity, message, permit)).await;
     let sent = sent.unwrap_or_else(|_| {
         let within = Within(actions.timeout);
         Err(Failure::timeout(format_args!("the broker did not accept the message within {within}")))
@@ -134,13 +136,14 @@ async fn send(
     firing: &Firing,
     entity: Entity,
     message: &ServiceBusMessage,
+    permit: &Permit,
 ) -> Result<(), Failure> {
     let credentials = credentials(message)?;
     endpoint::check_names(message)?;
     match message.transport {
-        Some(Transport::Amqp) => amqp::send(&actions.bus, firing, entity, message, credentials).await,
+        Some(Transport::Amqp) => amqp::send(&actions.bus, firing, entity, message, credentials, permit).await,
         Some(Transport::NetMessaging | Transport::NotSpecified) | None => {
-            rest::send(actions, firing, message, credentials).await
+            rest::send(actions, firing, message, credentials, permit).await
         }
     }
 }

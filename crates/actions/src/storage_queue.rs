@@ -18,6 +18,7 @@ use crate::Actions;
 use crate::explanation::{element, sanitized};
 use crate::failure::Failure;
 use crate::http::{answer, status};
+use crate::permit::Permit;
 use crate::redact::Redactor;
 
 static CLIENT_REQUEST: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -60,8 +61,13 @@ impl Endpoint {
 }
 
 /// Makes one attempt.
-pub(crate) async fn fire(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Outcome {
-    let sent = tokio::time::timeout(actions.timeout, send(actions, firing, message)).await;
+pub(crate) async fn fire(
+    actions: &Actions,
+    firing: &Firing,
+    message: &QueueMessage,
+    permit: &Permit,
+) -> Outcome {
+    let sent = tokio::time::timeout(actions.timeout, send(actions, firing, message, permit)).await;
     let QueueMessage { storage_account: account, queue_name: queue, .. } = message;
     let (kind, text) = match sent
         .unwrap_or_else(|_| Err(Problem::NoAnswer(Failure::unanswered(actions.timeout))))
@@ -104,7 +110,12 @@ enum Problem {
     NoAnswer(Failure),
 }
 
-async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Result<(), Problem> {
+async fn send(
+    actions: &Actions,
+    firing: &Firing,
+    message: &QueueMessage,
+    permit: &Permit,
+) -> Result<(), Problem> {
     let uri = actions.queues.uri(message).map_err(Problem::NoAnswer)?;
     let body = Bytes::from(envelope::body(firing, &message.message));
     let mut request = Request::new(Full::new(body));
@@ -116,7 +127,7 @@ async fn send(actions: &Actions, firing: &Firing, message: &QueueMessage) -> Res
     if let Ok(id) = HeaderValue::from_str(&firing.client_request_id) {
         headers.insert(CLIENT_REQUEST.clone(), id);
     }
-    let sent = actions.clients.anonymous().send(request, |_| answer::BODY_BYTES_MAX).await;
+    let sent = actions.clients.anonymous().send(request, |_| answer::BODY_BYTES_MAX, permit).await;
     let answer = sent.map_err(|error| {
         let failure = Failure::of(&error);
         if failure.unresolved() { Problem::NoAccount(Some(failure)) } else { Problem::NoAnswer(failure) }

@@ -139,7 +139,7 @@ impl Ids {
 /// The error for a caller when the store fails; the log has the reason.
 pub(crate) fn trouble(trouble: &Trouble) -> ApiError {
     match trouble {
-        Trouble::Busy { .. } | Trouble::Closed { .. } => {
+        Trouble::Busy { .. } | Trouble::Closed { .. } | Trouble::Unsure { .. } => {
             tracing::warn!(error = %Chain(trouble), "the store did not answer");
             ApiError::unavailable()
         }

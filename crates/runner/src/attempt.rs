@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Entry, ExecutionTag, Firing, Job, Mint, Outcome, OutcomeKind, Skip, Sku, decide, guid};
+use punctual_model::{
+    Entry, ExecutionTag, Firing, Go, Job, Mint, Outcome, OutcomeKind, Skip, Sku, decide, guid,
+};
 use punctual_store::Claim;
 
 use crate::hold::{Held, Hold};
-use crate::launcher;
 use crate::observer::{Attempting, Event};
 use crate::parts::Parts;
+use crate::{launcher, permission};
 
 /// A claim that is less late than this is fired as it is; one that is later may have been overtaken by
 /// newer occurrences of its job.
@@ -33,15 +35,16 @@ pub(crate) async fn run(parts: Arc<Parts>, held: Held) {
 }
 
 /// Makes one attempt and hands it to the recorder; the next of its target, if one waits and may go.
-pub(crate) async fn one(parts: &Parts, held: Held) -> Option<Held> {
-    let fired = fire(parts, held).await;
+pub(crate) async fn one(parts: &Arc<Parts>, held: Held) -> Option<Held> {
+    // What may not be sent any more is dropped, and so given back.
+    let fired = fire(parts, held).await?;
     let next = parts.with(|machine, uptime| machine.attempted(fired, uptime))?;
     launcher::begin(parts, vec![next]).await.pop()
 }
 
 /// Makes the attempt of a claim that was begun. A panic on the way is a bug, reported when it happens; it must
 /// cost its attempt and not the job's future.
-async fn fire(parts: &Parts, held: Held) -> Fired {
+async fn fire(parts: &Arc<Parts>, held: Held) -> Option<Fired> {
     let started_at = parts.clock.now();
     let Held { claim, hold } = held;
     let Claim { job, region, sku, .. } = claim;
@@ -55,20 +58,22 @@ async fn fire(parts: &Parts, held: Held) -> Fired {
         Some(entry) => {
             let firing = firing(&claimed, entry, region, parts.mint.as_ref());
             let lateness = started_at.duration_since(entry.due_at);
-            attempt(Attempting { job: &claimed, firing: &firing, lateness }, started_at, parts).await
+            let go = permission::of(parts, &hold);
+            attempt(Attempting { job: &claimed, firing: &firing, lateness }, &go, started_at, parts).await?
         }
         None => internal_error(),
     };
     // A clock that was set back must not make an attempt end before it began.
     let ended_at = parts.clock.now().max(started_at);
-    Fired { hold, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku }
+    Some(Fired { hold, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku })
 }
 
-async fn attempt(attempt: Attempting<'_>, started_at: Timestamp, parts: &Parts) -> Outcome {
+/// Has it carried out; none if it was not, because it may not be sent any more.
+async fn attempt(attempt: Attempting<'_>, go: &Go, started_at: Timestamp, parts: &Parts) -> Option<Outcome> {
     parts.observer.hear(&Event::Fired(attempt));
     let outcome = if attempt.firing.action().is_some() {
-        let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing)).catch_unwind().await;
-        fired.unwrap_or_else(|_| internal_error())
+        let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing, go)).catch_unwind().await;
+        fired.unwrap_or_else(|_| Some(internal_error()))?
     } else {
         // An edit took the step away that a pending error action was at.
         Outcome {
@@ -79,7 +84,7 @@ async fn attempt(attempt: Attempting<'_>, started_at: Timestamp, parts: &Parts) 
     };
     let took = parts.clock.now().duration_since(started_at);
     parts.observer.hear(&Event::Ended { attempt, outcome: &outcome, took });
-    outcome
+    Some(outcome)
 }
 
 fn internal_error() -> Outcome {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use punctual_store::Standing;
+use tokio::sync::watch;
+
 use crate::lane::{Next, rest};
 use crate::machine::{ClaimerStep, Machine};
 use crate::parts::Parts;
@@ -10,6 +13,8 @@ use crate::parts::Parts;
 pub(crate) async fn run(parts: Arc<Parts>) {
     let mut changes = parts.store.changes();
     changes.mark_unchanged();
+    let mut standings = parts.standings();
+    let mut leases_end = true;
     loop {
         match step(&parts).await {
             Next::Again => {}
@@ -18,10 +23,21 @@ pub(crate) async fn run(parts: Arc<Parts>) {
                 () = parts.signals.claimer.wait() => {}
                 () = parts.returns.came.notified() => {}
                 _ = changes.changed() => parts.with(Machine::agenda_changed),
+                changed = standings.changed(), if leases_end => match changed {
+                    Ok(()) => stand(&parts, &mut standings),
+                    // Nobody is left who could change it.
+                    Err(_) => leases_end = false,
+                },
             },
             Next::Done => return,
         }
     }
+}
+
+/// Tells the machine where the node stands.
+pub(crate) fn stand(parts: &Parts, standings: &mut watch::Receiver<Standing>) {
+    let standing = *standings.borrow_and_update();
+    parts.with(|machine, uptime| machine.set_standing(standing, uptime));
 }
 
 /// Takes one step.
@@ -34,7 +50,12 @@ pub(crate) async fn step(parts: &Parts) -> Next {
         }
         ClaimerStep::Claim(ask) => {
             let answer = parts.store.claim(&ask).await;
-            if parts.with(|machine, uptime| machine.claimed(&ask, answer, uptime)) {
+            let (more, report) = parts.with(|machine, uptime| {
+                let more = machine.claimed(&ask, answer, uptime);
+                (more, machine.report())
+            });
+            parts.store.report(report);
+            if more {
                 let answer = parts.store.next_due(&ask.passed_over).await;
                 parts.with(|machine, uptime| machine.next_due(answer, uptime));
             }

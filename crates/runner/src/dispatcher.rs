@@ -1,12 +1,13 @@
 //! Who carries out actions.
 
 use async_trait::async_trait;
-use punctual_model::{Firing, Outcome};
+use punctual_model::{Firing, Go, Outcome};
 
 /// Carries out one attempt. There are no errors: whatever goes wrong is a failed attempt. It must end by
 /// itself within its time-out.
 #[async_trait]
 pub trait Dispatcher: Send + Sync {
-    /// Makes the attempt and says how it ended.
-    async fn fire(&self, firing: &Firing) -> Outcome;
+    /// Makes the attempt and says how it ended. Asks `go` right before the first byte of the request is sent, when
+    /// name, connection and token are there; if that says no, nothing is sent, and the answer is none.
+    async fn fire(&self, firing: &Firing, go: &Go) -> Option<Outcome>;
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use punctual_model::{JobId, Wait};
-use punctual_store::{Claim, Fence};
+use punctual_store::{BootInstant, Claim, Fence};
 use tokio::sync::Notify;
 
 /// A claim with the hold on it.
@@ -22,6 +22,10 @@ pub(crate) struct Held {
 pub(crate) struct Hold {
     pub(crate) fence: Fence,
     pub(crate) job: JobId,
+    /// Under which the claim was made.
+    pub(crate) lease: u64,
+    /// When the store was asked last whether the claim holds, where leases end.
+    pub(crate) begun_at: Option<BootInstant>,
     target: Arc<str>,
     /// Whether it has one of the slots of its target.
     going: bool,
@@ -32,10 +36,12 @@ pub(crate) struct Hold {
 }
 
 impl Held {
-    pub(crate) fn new(claim: Claim, returns: &Arc<Returns>) -> Self {
+    pub(crate) fn new(claim: Claim, lease: u64, returns: &Arc<Returns>) -> Self {
         let hold = Hold {
             fence: claim.fence,
             job: claim.job.id,
+            lease,
+            begun_at: None,
             target: Arc::clone(&claim.target),
             going: false,
             wait: None,

@@ -21,7 +21,9 @@ const BREATH: Duration = Duration::from_millis(100);
 /// Keeps house until it is told to stop.
 pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        let pause = match clean(&parts).await {
+        // One node keeps house for all.
+        let cleaned = if parts.standing().first() { clean(&parts).await } else { Ok(false) };
+        let pause = match cleaned {
             Ok(true) => BREATH,
             Ok(false) => PERIOD,
             Err(trouble) if trouble.outage().is_some() => PERIOD,

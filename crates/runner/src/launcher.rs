@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use punctual_store::Trouble;
 use tokio::task::JoinSet;
 
 use crate::attempt;
@@ -13,6 +14,8 @@ use crate::parts::Parts;
 pub(crate) enum Launch {
     /// These are to be fired.
     Going(Vec<Held>),
+    /// What is under way is to be cut off: it is somebody else's.
+    CutOff,
     /// Nothing until it is woken.
     Rest,
     /// Nothing any more.
@@ -32,6 +35,7 @@ pub(crate) async fn run(parts: Arc<Parts>) {
                 // The first of a herd run before the rest is looked at.
                 tokio::task::yield_now().await;
             }
+            Launch::CutOff => attempts.abort_all(),
             Launch::Rest => parts.signals.launcher.wait().await,
             Launch::Done => break,
         }
@@ -41,6 +45,9 @@ pub(crate) async fn run(parts: Arc<Parts>) {
 
 /// Takes one step.
 pub(crate) async fn step(parts: &Parts) -> Launch {
+    if parts.with(|machine, _| machine.take_cut_off()) {
+        return Launch::CutOff;
+    }
     loop {
         let batch = parts.with(Machine::begin);
         if !batch.held.is_empty() {
@@ -56,6 +63,27 @@ pub(crate) async fn step(parts: &Parts) -> Launch {
 /// Confirms claims: those that may be fired.
 pub(crate) async fn begin(parts: &Parts, held: Vec<Held>) -> Vec<Held> {
     let fences: Vec<_> = held.iter().map(|held| held.hold.fence).collect();
+    let mut asking = Asking { parts, held };
+    if let Some(begun_at) = parts.store.boot() {
+        asking.held.iter_mut().for_each(|held| held.hold.begun_at = Some(begun_at));
+    }
     let answer = parts.store.begin(&fences).await;
+    let held = std::mem::take(&mut asking.held);
     parts.with(|machine, uptime| machine.begun(held, answer, uptime))
+}
+
+/// The store is being asked. If whoever asks is cut off or panics, others may ask.
+struct Asking<'a> {
+    parts: &'a Parts,
+    held: Vec<Held>,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            let answer = Err(Trouble::Unsure { doing: "confirm claims" });
+            self.parts.with(|machine, uptime| machine.begun(held, answer, uptime));
+        }
+    }
 }

@@ -41,6 +41,7 @@ mod log;
 mod machine;
 mod observer;
 mod parts;
+mod permission;
 mod recorder;
 mod repair;
 mod runner;

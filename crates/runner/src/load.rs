@@ -29,6 +29,11 @@ impl Load {
         parts.clock.watch().map_or_else(Default::default, |watch| parts.clock_book.findings(watch, now))
     }
 
+    /// Whether this node is the one that looks through all jobs.
+    pub(crate) fn first(&self) -> bool {
+        self.parts.standing().first()
+    }
+
     pub(crate) fn crowd(&self) -> Crowd {
         self.parts.machine().crowd(self.parts.uptime())
     }

@@ -16,6 +16,7 @@ mod begin;
 mod claim;
 mod record;
 mod release;
+mod standing;
 mod timer;
 
 use std::collections::HashSet;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::{Clock, TICK, Wait, decide};
-use punctual_store::Fence;
+use punctual_store::{Fence, Standing};
 
 use self::begin::Beginning;
 use self::claim::Claiming;
@@ -58,6 +59,9 @@ pub(crate) struct Machine {
     seen: Vec<Wait>,
     pub(crate) tally: Tally,
     stopping: bool,
+    standing: Standing,
+    /// What is under way is to be cut off.
+    cut_off: bool,
     wakes: Wakes,
 }
 
@@ -106,6 +110,8 @@ impl Machine {
             seen: Vec::new(),
             tally: Tally::default(),
             stopping: false,
+            standing: Standing::alone(),
+            cut_off: false,
             wakes: Wakes::default(),
         }
     }
@@ -123,9 +129,7 @@ impl Machine {
     /// Stops: no new claims, what is held is given back, and what is under way is recorded without delay.
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
-        self.waiting.clear();
-        self.beginning.clear();
-        drop(self.slots.drain_parked());
+        self.give_back_unbegun();
         self.wakes = Wakes { claimer: true, timer: true, launcher: true, recorder: true };
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use punctual_model::{Clock, Mint};
-use punctual_store::Store;
-use tokio::sync::Notify;
+use punctual_store::{Standing, Store};
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::clock_book::ClockBook;
@@ -25,6 +25,7 @@ pub(crate) struct Parts {
     pub(crate) returns: Arc<Returns>,
     pub(crate) signals: Signals,
     pub(crate) clock_book: ClockBook,
+    standing: watch::Receiver<Standing>,
     machine: Mutex<Machine>,
     /// When it was started, in real time; else whoever takes its steps says how long it has been up.
     started_at: OnceLock<Instant>,
@@ -40,7 +41,9 @@ impl Parts {
         observer: Arc<dyn Observer>,
         settings: Settings,
     ) -> Self {
-        let machine = Machine::new(Arc::clone(&clock), Arc::clone(&observer), settings.clone());
+        let standing = store.standing();
+        let mut machine = Machine::new(Arc::clone(&clock), Arc::clone(&observer), settings.clone());
+        machine.set_standing(*standing.borrow(), Duration::ZERO);
         Self {
             store,
             dispatcher,
@@ -51,10 +54,21 @@ impl Parts {
             returns: Arc::clone(machine.returns()),
             signals: Signals::default(),
             clock_book: ClockBook::default(),
+            standing,
             machine: Mutex::new(machine),
             started_at: OnceLock::new(),
             told_uptime: AtomicU64::new(0),
         }
+    }
+
+    /// Where the node stands.
+    pub(crate) fn standing(&self) -> Standing {
+        *self.standing.borrow()
+    }
+
+    /// The same, to wait for changes.
+    pub(crate) fn standings(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
     }
 
     /// From now on it goes by real time.

@@ -1,14 +1,18 @@
 //! The runner as a whole: starting, and stopping.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use punctual_model::{Clock, Mint};
+use punctual_model::{Chain, Clock, Mint};
 use punctual_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::parts::Parts;
 use crate::{Dispatcher, Observer, Settings, claimer, clock_watch, housekeeping, launcher, recorder, timer};
+
+/// How long leaving the other nodes may take.
+const LEAVE_MAX: Duration = Duration::from_secs(2);
 
 /// Fires what is due.
 pub struct Runner {
@@ -75,6 +79,11 @@ impl Running {
                 "stopping with attempts under way: they will be repeated with the same tag"
             );
             aborts.iter().for_each(tokio::task::AbortHandle::abort);
+        }
+        match tokio::time::timeout(LEAVE_MAX, parts.store.leave()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(trouble)) => tracing::warn!(error = %Chain(&trouble), "could not leave the other nodes"),
+            Err(_) => tracing::warn!("could not leave the other nodes in time; they notice it by themselves"),
         }
     }
 }

@@ -52,6 +52,28 @@ impl Slots {
         self.slots_max.saturating_sub(self.taken)
     }
 
+    /// How many claims are held.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// Sets how many attempts may be under way to one target; comes back with those that may go because of it.
+    pub(crate) fn set_per_target(&mut self, most: usize) -> Vec<Held> {
+        self.per_target_max = most.max(1);
+        let mut going = Vec::new();
+        for target in self.targets.values_mut() {
+            while target.under_way < self.per_target_max
+                && let Some(mut next) = target.parked.pop_front()
+            {
+                target.under_way += 1;
+                self.under_way += 1;
+                next.hold.go();
+                going.push(next);
+            }
+        }
+        going
+    }
+
     /// Counts claims that were made.
     pub(crate) fn take(&mut self, count: usize) {
         self.taken += count;
@@ -86,7 +108,9 @@ impl Slots {
     pub(crate) fn leave(&mut self, name: &str, uptime: Duration) -> Option<Held> {
         let target = self.targets.get_mut(name)?;
         target.ended_at = uptime;
-        if let Some(mut next) = target.parked.pop_front() {
+        if target.under_way <= self.per_target_max
+            && let Some(mut next) = target.parked.pop_front()
+        {
             next.hold.go();
             return Some(next);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use punctual_store::Trouble;
+use punctual_store::{Standing, Trouble};
 use tokio::sync::watch;
 
 use crate::hold::Held;
@@ -49,6 +49,7 @@ const ORDER: [Lane; 5] = [Lane::Claimer, Lane::Timer, Lane::Launcher, Lane::Atte
 pub struct Steps {
     parts: Arc<Parts>,
     changes: watch::Receiver<u64>,
+    standings: watch::Receiver<Standing>,
     uptime: Duration,
     claimer: Next,
     recorder: Next,
@@ -65,6 +66,7 @@ impl Runner {
         changes.mark_unchanged();
         Steps {
             uptime: parts.uptime(),
+            standings: parts.standings(),
             parts,
             changes,
             claimer: Next::Again,
@@ -150,6 +152,9 @@ impl Steps {
         match lane {
             Lane::Claimer => {
                 let woken = signals.claimer.take() | self.parts.returns.any();
+                if self.standings.has_changed().unwrap_or(false) {
+                    claimer::stand(&self.parts, &mut self.standings);
+                }
                 if self.changes.has_changed().unwrap_or(false) {
                     self.changes.mark_unchanged();
                     self.parts.with(Machine::agenda_changed);
@@ -181,6 +186,10 @@ impl Steps {
             Lane::Launcher => match launcher::step(&self.parts).await {
                 Launch::Going(going) => {
                     self.going.extend(going);
+                    self.launcher_rests = false;
+                }
+                Launch::CutOff => {
+                    self.going.clear();
                     self.launcher_rests = false;
                 }
                 Launch::Rest | Launch::Done => self.launcher_rests = true,

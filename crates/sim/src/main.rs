@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use punctual_sim::{Backing, Op, SIGHTS, Sights, Verdict, history, print_test, shrink, verdict};
 
+/// One seed in so many is played with leases as well.
+const LEASED_EVERY: u64 = 4;
+
 /// So many histories must come to everything that is worth seeing, or they show little.
 const SEEDS_ENOUGH: u64 = 1_000;
 
@@ -41,6 +44,7 @@ impl Options {
     fn backings(&self, seed: u64) -> &'static [Backing] {
         match seed.checked_rem(self.sqlite_every) {
             Some(0) => &[Backing::Memory, Backing::Sqlite],
+            Some(_) | None if seed % LEASED_EVERY == 1 => &[Backing::Memory, Backing::Leased],
             Some(_) | None => &[Backing::Memory],
         }
     }
@@ -53,7 +57,7 @@ fn main() -> ExitCode {
     if let Some(seed) = options.seed {
         let ops = history(seed);
         ops.iter().enumerate().for_each(|(at, op)| println!("{at:4} {op:?}"));
-        return match verdict(&ops, &[Backing::Memory, Backing::Sqlite]) {
+        return match verdict(&ops, &[Backing::Memory, Backing::Leased, Backing::Sqlite]) {
             Verdict::Right(ending) => {
                 println!("seed {seed}: right, {} simulated", span(ending.elapsed.as_secs_f64()));
                 ExitCode::SUCCESS
@@ -135,7 +139,7 @@ fn tell_sights(sights: &Sights) -> bool {
 fn tell(seed: u64, ops: &[Op]) {
     let on_memory = verdict(ops, &[Backing::Memory]).wrong();
     let backings: &[Backing] =
-        if on_memory { &[Backing::Memory] } else { &[Backing::Memory, Backing::Sqlite] };
+        if on_memory { &[Backing::Memory] } else { &[Backing::Memory, Backing::Leased, Backing::Sqlite] };
     let short = shrink(ops, |ops| verdict(ops, backings).wrong());
     let Verdict::Wrong { backing, at, problems } = verdict(&short, backings) else {
         println!("seed {seed}: fails at times only; something is not deterministic");

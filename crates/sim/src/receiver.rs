@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use punctual_model::{Clock, Firing, Outcome, OutcomeKind};
+use punctual_model::{Clock, Firing, Go, Outcome, OutcomeKind};
 use punctual_runner::Dispatcher;
 
 use crate::clock::NodeClock;
@@ -52,7 +52,10 @@ pub(crate) struct Receiver {
 
 #[async_trait]
 impl Dispatcher for Receiver {
-    async fn fire(&self, firing: &Firing) -> Outcome {
+    async fn fire(&self, firing: &Firing, go: &Go) -> Option<Outcome> {
+        if !go.may().await {
+            return None;
+        }
         self.book.open().fired(self.node, &Shooting::of(firing), self.clock.now());
         let (succeeded, after_ms) = match self.script.next(firing.job.name.as_str()) {
             Answer::Success(after_ms) if after_ms < TIMEOUT_MS => (true, after_ms),
@@ -64,6 +67,6 @@ impl Dispatcher for Receiver {
         let message = if succeeded { "took it" } else { "refused it" }.into();
         let outcome = Outcome { succeeded, kind: OutcomeKind::Word("Scripted"), message };
         self.book.open().answered(self.node, &firing.job, &outcome, self.clock.now());
-        outcome
+        Some(outcome)
     }
 }

@@ -9,10 +9,11 @@ use punctual_model::decide::Repair;
 use punctual_model::inspect::{Census, Evidence, Subject, Trace};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
-    CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim, HistoryAsk, HistoryCursor,
-    JobWrite, JobsAsk, Page, Repaired, Resources, Settled, Settlement, Store, StoredRecord, Survey,
-    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
+    CollectionEvidence, CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim,
+    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, LeasedStore, Node, NodeReport, Page, Repaired, Resources,
+    Roster, Settled, Settlement, Standing, Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed,
+    UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 
@@ -88,12 +89,22 @@ fn trouble(kind: Kind) -> Trouble {
 pub(crate) struct Watched {
     /// The node that calls; none for the API.
     pub(crate) node: Option<usize>,
+    /// Its own way to the store, where nodes have leases.
+    pub(crate) leased: Option<Arc<LeasedStore>>,
     pub(crate) gate: Gate,
     pub(crate) clock: NodeClock,
     pub(crate) shared: Shared,
 }
 
 impl Watched {
+    /// The store itself, without faults.
+    fn store(&self) -> Arc<dyn Store> {
+        match &self.leased {
+            Some(leased) => Arc::clone(leased) as Arc<dyn Store>,
+            None => self.shared.store(),
+        }
+    }
+
     async fn read<T>(&self, read: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
         let fault = self.shared.take_fault(Call::Read);
         fault.check(When::Before)?;
@@ -108,12 +119,12 @@ impl Agenda for Watched {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         let fault = self.shared.take_fault(Call::Claim);
         fault.check(When::Before)?;
-        let claims = self.shared.store().claim(ask).await?;
+        let claims = self.store().claim(ask).await?;
         let claimed = claims.iter().map(Claimed::of).collect();
         self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
         if let Err(trouble) = fault.check(When::After) {
             let fences: Vec<Fence> = claims.iter().map(|claim| claim.fence).collect();
-            self.shared.store().release(&fences).await?;
+            self.store().release(&fences).await?;
             self.shared.book.open().released(&fences);
             return Err(trouble);
         }
@@ -124,7 +135,7 @@ impl Agenda for Watched {
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
         let fault = self.shared.take_fault(Call::Begin);
         fault.check(When::Before)?;
-        let holds = self.shared.store().begin(fences).await?;
+        let holds = self.store().begin(fences).await?;
         self.shared.book.open().begun(fences, &holds);
         fault.check(When::After)?;
         self.gate.pass(Point::Begun).await;
@@ -135,7 +146,7 @@ impl Agenda for Watched {
         self.gate.pass(Point::Queued).await;
         let fault = self.shared.take_fault(Call::Settle);
         fault.check(When::Before)?;
-        let answers = self.shared.store().settle(settlements.clone()).await?;
+        let answers = self.store().settle(settlements.clone()).await?;
         for (settlement, answer) in settlements.iter().zip(&answers) {
             self.shared.book.open().settled(&Settling::of(settlement), answer);
         }
@@ -147,7 +158,7 @@ impl Agenda for Watched {
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
         let fault = self.shared.take_fault(Call::Release);
         fault.check(When::Before)?;
-        self.shared.store().release(fences).await?;
+        self.store().release(fences).await?;
         self.shared.book.open().released(fences);
         fault.check(When::After)
     }
@@ -155,23 +166,23 @@ impl Agenda for Watched {
     async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
         let fault = self.shared.take_fault(Call::NextDue);
         fault.check(When::Before)?;
-        let due_at = self.shared.store().next_due(passed_over).await?;
+        let due_at = self.store().next_due(passed_over).await?;
         fault.check(When::After)?;
         Ok(due_at)
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        self.shared.store().in_flight(jobs).await
+        self.store().in_flight(jobs).await
     }
 
     async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
-        self.read(self.shared.store().ahead(ask)).await
+        self.read(self.store().ahead(ask)).await
     }
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
         let fault = self.shared.take_fault(Call::Write);
         fault.check(When::Before)?;
-        let store = self.shared.store();
+        let store = self.store();
         let mut states = Vec::with_capacity(repairs.len());
         for repair in &repairs {
             let found = store.job_in_collection(&repair.job.key).await?;
@@ -189,7 +200,7 @@ impl Agenda for Watched {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.shared.store().changes()
+        self.store().changes()
     }
 }
 
@@ -376,5 +387,28 @@ impl Survey for Watched {
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         self.shared.store().held().await
+    }
+}
+
+#[async_trait]
+impl Roster for Watched {
+    fn standing(&self) -> watch::Receiver<Standing> {
+        self.store().standing()
+    }
+
+    fn boot(&self) -> Option<BootInstant> {
+        self.store().boot()
+    }
+
+    fn report(&self, report: NodeReport) {
+        self.store().report(report);
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
+        self.store().nodes().await
+    }
+
+    async fn leave(&self) -> Result<(), Trouble> {
+        self.store().leave().await
     }
 }

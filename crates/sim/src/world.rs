@@ -121,7 +121,13 @@ impl World {
         let (clock, book) = (NodeClock::default(), Book::default());
         let (opened, store) = Opened::new(backing);
         let shared = Shared::new(store, book.clone());
-        let api = Watched { node: None, gate: Gate::default(), clock: clock.clone(), shared: shared.clone() };
+        let api = Watched {
+            node: None,
+            leased: None,
+            gate: Gate::default(),
+            clock: clock.clone(),
+            shared: shared.clone(),
+        };
         let script = Script::default();
         let nodes = (0..NODES).map(|node| Node::new(node, &shared, &clock, &script, &opened)).collect();
         let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0, calm: false };
@@ -310,6 +316,7 @@ impl World {
     fn crash_all(&mut self) {
         self.nodes.iter_mut().for_each(Node::forget_all);
         let fences = self.book.open().abandon(None);
+        self.nodes.iter_mut().for_each(Node::expire);
         self.opened.reopen(&self.shared, &fences);
         (0..NODES).for_each(|node| self.book.open().forget(node));
         for node in &mut self.nodes {

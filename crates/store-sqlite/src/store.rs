@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use punctual_model::{Job, JobId, Mint};
-use punctual_store::{Vault, codec};
+use punctual_store::{Roster, Vault, codec};
 use tokio::sync::watch;
 
 use crate::book::Book;
@@ -79,6 +79,9 @@ impl SqliteStore {
         WrittenJob { job, spec, standing }
     }
 }
+
+/// One process owns it.
+impl Roster for SqliteStore {}
 
 impl std::fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -11,10 +11,14 @@
 //! What is claimed is invisible to other claims, so a job never has two occurrences in flight, even if
 //! it is edited meanwhile.
 //!
+//! A claim is good while the lease is of the node that made it (see [`Roster`](crate::Roster)); what that node does
+//! with it afterwards has no effect.
+//!
 //! A store that one process owns keeps claims in memory: they cost no write, and a crash releases them
 //! all, so that what was in flight is repeated with the same execution tag.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -32,8 +36,9 @@ pub trait Agenda: Send + Sync {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble>;
 
     /// Asks of each claim whether it still holds, and marks those that do as in flight. To be called
-    /// right before firing: `false` means that the job was edited, disabled or deleted, the claim is
-    /// gone, and nothing may be fired.
+    /// right before firing: `false` means that the job was edited, disabled or deleted, or that the lease has
+    /// ended; the claim is gone, and nothing may be fired. Where leases end, `true` is good for
+    /// [`BEGUN_IS_GOOD_FOR`] from the call; to be asked again for what is not sent by then.
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble>;
 
     /// Records what became of claims, all in one transaction, and says for each what happened. The
@@ -46,7 +51,7 @@ pub trait Agenda: Send + Sync {
     /// When the earliest entry is due that nobody has claimed and whose target is not passed over.
     async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble>;
 
-    /// Jobs of the given ids that are in flight now.
+    /// Jobs of the given ids that are in flight now. Of other nodes, those that are claimed and due.
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble>;
 
     /// Jobs behind one that may have come further than the clock, by id. A page ends at one of its limits, or
@@ -62,6 +67,10 @@ pub trait Agenda: Send + Sync {
     /// a lost wake-up costs latency, never correctness.
     fn changes(&self) -> watch::Receiver<u64>;
 }
+
+/// How long after [`begin`](Agenda::begin) was called something may be sent, where leases end: others may have it a
+/// second after the lease has.
+pub const BEGUN_IS_GOOD_FOR: Duration = Duration::from_millis(500);
 
 /// What to claim.
 #[derive(Clone, Debug)]

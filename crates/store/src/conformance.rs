@@ -24,8 +24,38 @@ pub mod housekeeping;
 pub mod repair;
 pub mod resources;
 pub mod settlement;
+pub mod shared;
 pub mod survey;
 pub mod world;
+
+/// Makes a test of each case that needs two handles on one store, as two nodes have them. The function makes both; the
+/// first has the older lease.
+///
+/// ```ignore
+/// async fn make_two() -> (Arc<dyn Store>, Arc<dyn Store>, impl Sized) { ... }
+/// punctual_store::conformance_of_two!(crate::make_two);
+/// ```
+#[macro_export]
+macro_rules! conformance_of_two {
+    ($make:path) => {
+        $crate::conformance_of_two! { $make,
+            what_one_node_has_claimed_no_other_gets
+            what_is_held_is_what_this_node_holds
+            an_edit_on_one_node_holds_on_the_other
+            a_node_that_leaves_leaves_nothing_claimed
+            nodes_have_ranks_by_lease_and_each_knows_how_many_fire
+        }
+    };
+    ($make:path, $($case:ident)+) => {
+        mod shared {
+            $(#[tokio::test]
+            async fn $case() {
+                let (one, other, _kept) = $make().await;
+                $crate::conformance::shared::$case(one, other).await;
+            })+
+        }
+    };
+}
 
 /// Makes a test of each case for the store that a function makes.
 #[macro_export]
@@ -197,6 +227,7 @@ mod tests {
             include_str!("conformance/repair.rs"),
             include_str!("conformance/resources.rs"),
             include_str!("conformance/settlement.rs"),
+            include_str!("conformance/shared.rs"),
             include_str!("conformance/survey.rs"),
         ] {
             for case in file.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {

@@ -40,6 +40,12 @@ pub enum Trouble {
         /// What was being attempted.
         doing: &'static str,
     },
+    /// The store was asked and did not answer: what was asked may have happened.
+    #[error("the store did not say whether it did what it was asked to: {doing}")]
+    Unsure {
+        /// What was being attempted.
+        doing: &'static str,
+    },
     /// Anything else.
     #[error("could not {doing}")]
     Failed {
@@ -59,7 +65,11 @@ impl Trouble {
         match self {
             Self::Full { .. } => Some("no space is left on the disk"),
             Self::Unwritable { why, .. } => Some(why),
-            Self::Busy { .. } | Self::Corrupt { .. } | Self::Closed { .. } | Self::Failed { .. } => None,
+            Self::Busy { .. }
+            | Self::Corrupt { .. }
+            | Self::Closed { .. }
+            | Self::Unsure { .. }
+            | Self::Failed { .. } => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The seam: what Punctual asks of whatever keeps its jobs.
 //!
-//! Five traits by who needs them: [`Resources`] for the API, [`Agenda`] for the runner, [`Archive`]
+//! Six traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner, [`Archive`]
 //! for whoever asks what happened, [`Survey`] for whoever checks that all is sound, [`Callers`] for whoever
 //! authenticates. Every method is one transaction and one sentence; every list is bounded; the time is always
 //! passed in. The conformance suite, not these comments, is the definition.
@@ -21,33 +21,37 @@ pub mod conformance;
 mod error;
 pub mod instant;
 mod key_ring;
+mod leased;
 mod memory;
 mod page;
 mod repair;
 mod resources;
+mod roster;
 mod survey;
 mod target;
 #[cfg(test)]
 mod testing;
 mod vault;
 
-pub use agenda::{Agenda, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
+pub use agenda::{Agenda, BEGUN_IS_GOOD_FOR, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
 pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use callers::{Callers, TOKENS_MAX};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
+pub use leased::{Cluster, LeasedStore};
 pub use memory::MemoryStore;
 pub use page::{Page, PageRow, Unreadable};
 pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Resources,
 };
+pub use roster::{BootInstant, Node, NodeReport, Roster, Standing};
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,
 };
 pub use vault::{Place, Vault, VaultError};
 
 /// All that concerns jobs. Tokens are not part of it: who runs jobs has no business with them.
-pub trait Store: Resources + Agenda + Archive + Survey {}
+pub trait Store: Resources + Agenda + Archive + Survey + Roster {}
 
-impl<T: Resources + Agenda + Archive + Survey> Store for T {}
+impl<T: Resources + Agenda + Archive + Survey + Roster> Store for T {}

@@ -21,7 +21,7 @@ use punctual_model::{
 use tokio::sync::watch;
 
 use crate::claims::Claims;
-use crate::{Group, Page, PageRow, StoredRecord};
+use crate::{Group, Page, PageRow, Roster, StoredRecord};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -57,6 +57,9 @@ impl Default for MemoryStore {
         Self::new()
     }
 }
+
+/// One process owns it.
+impl Roster for MemoryStore {}
 
 #[derive(Debug)]
 struct State {

@@ -47,7 +47,7 @@ pub trait Survey: Send + Sync {
     /// Entries due at or before an instant that could be claimed, earliest first; at most `limit`.
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
 
-    /// All claims that are held. There are not more than whoever claims has slots.
+    /// All claims that this node holds. There are not more than it has slots.
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble>;
 
     /// Jobs that were due and could not be read: they are not claimed until they are edited. Bounded; where

@@ -20,6 +20,7 @@ use super::http1::Http1;
 use super::http2::Http2;
 use crate::connector::{ConnectError, Connector};
 use crate::peer::Peer;
+use crate::permit::Permit;
 
 /// How often the pool is swept within the idle time-out.
 const SWEEPS: u32 = 4;
@@ -74,6 +75,9 @@ enum Connection {
 /// Why a request got no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
+    /// It may not be sent any more: nothing was.
+    #[error("withdrawn before anything was sent")]
+    Withdrawn,
     #[error("could not connect")]
     Connect(#[source] ConnectError),
     #[error("could not exchange")]
@@ -107,11 +111,13 @@ impl Client {
     }
 
     /// Sends a request to the host of its URI and reads the answer, with up to `body_limit` bytes of its body. If a
-    /// pooled connection turns out to be closed before anything was sent, another one is used.
+    /// pooled connection turns out to be closed before anything was sent, another one is used. Once there is a connection,
+    /// `permit` is asked whether the request may be sent.
     pub(crate) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
         body_limit: impl Fn(&Parts) -> usize,
+        permit: &Permit,
     ) -> Result<Answer, RequestError> {
         let uri = request.uri().clone();
         let origin = Origin::of(&uri).ok_or(RequestError::Connect(ConnectError::NoHost))?;
@@ -120,11 +126,18 @@ impl Client {
                 Some(connection) => connection,
                 None => self.open(&origin, &uri).await?,
             };
+            if !permit.may().await {
+                if let Connection::Http1(connection) = connection {
+                    self.put(&origin, connection).await;
+                }
+                return Err(RequestError::Withdrawn);
+            }
             let (failed, peer) = match connection {
                 Connection::Http1(mut connection) => {
                     set_target(&mut request, &uri);
                     match connection.exchange(request, &body_limit).await {
                         Ok(answer) => {
+                            permit.note_sent();
                             self.put(&origin, connection).await;
                             return Ok(answer);
                         }
@@ -134,7 +147,10 @@ impl Client {
                 Connection::Http2(mut connection) => {
                     *request.uri_mut() = uri.clone();
                     match connection.exchange(request, &body_limit).await {
-                        Ok(answer) => return Ok(answer),
+                        Ok(answer) => {
+                            permit.note_sent();
+                            return Ok(answer);
+                        }
                         Err(failed) => {
                             self.remove(&origin, &connection);
                             (failed, connection.peer.clone())
@@ -144,7 +160,10 @@ impl Client {
             };
             match failed {
                 ExchangeError { reused: true, unsent: Some(unsent), .. } => request = unsent,
-                ExchangeError { reused, error, .. } => {
+                ExchangeError { reused, unsent, error } => {
+                    if unsent.is_none() {
+                        permit.note_sent();
+                    }
                     return Err(RequestError::Exchange { reused, peer, source: error });
                 }
             }

@@ -18,6 +18,7 @@ use super::open::{BrokerLogin, ConnectionOpener};
 use super::{Credentials, Entity, ServiceBus};
 use crate::cache::Cache;
 use crate::failure::Failure;
+use crate::permit::Permit;
 
 /// Links that are kept open. The least recently used one is closed when another is needed.
 const LINKS_MAX: usize = 512;
@@ -44,6 +45,7 @@ impl LinkPool {
         config: impl Fn() -> LinkConfig,
         key: [u8; 32],
         message: AmqpMessage,
+        permit: &Permit,
         failures: &AmqpFailures,
     ) -> Result<(), Failure> {
         let link = self.links.get_or_insert_with(key, Link::default);
@@ -56,7 +58,8 @@ impl LinkPool {
             // on it keep it.
             let mut retire = RetireOnDrop { link: &link, handle: &handle, cancelled: false };
             let (answer, answered) = oneshot::channel();
-            if handle.requests.send(Request { message: Box::new(message.clone()), answer }).await.is_err() {
+            let request = Request { message: Box::new(message.clone()), permit: permit.clone(), answer };
+            if handle.requests.send(request).await.is_err() {
                 continue;
             }
             match answered.await {
@@ -124,6 +127,7 @@ pub(super) async fn send(
     entity: Entity,
     message: &ServiceBusMessage,
     credentials: Credentials<'_>,
+    permit: &Permit,
 ) -> Result<(), Failure> {
     let broker = bus.amqp.broker(&message.namespace)?;
     let encoded = message::encode(firing, message, bus.clock.now())?;
@@ -150,7 +154,7 @@ pub(super) async fn send(
         tag: firing.client_request_id.clone(),
     };
     let failures = AmqpFailures::new(credentials.key.expose());
-    bus.links.send(config, own_key, encoded, &failures).await
+    bus.links.send(config, own_key, encoded, permit, &failures).await
 }
 
 fn hash<'a>(parts: impl Iterator<Item = &'a str>) -> [u8; 32] {

@@ -24,6 +24,7 @@ use super::connection::{ConnectionPool, LinkError, LinkSession, SharedConnection
 use super::message::AmqpMessage;
 use super::open::{BrokerLogin, CLOSE_TIMEOUT};
 use crate::failure::{Failure, Within};
+use crate::permit::Permit;
 
 /// Messages in the queue of a link's task. If it is full, an attempt waits for room, within its own time-out.
 const QUEUE_MAX: usize = 256;
@@ -40,6 +41,7 @@ const ISOLATION: Duration = Duration::from_secs(600);
 /// A message for a link's task.
 pub(super) struct Request {
     pub(super) message: Box<AmqpMessage>,
+    pub(super) permit: Permit,
     pub(super) answer: oneshot::Sender<Result<Delivery, LinkError>>,
 }
 
@@ -271,7 +273,16 @@ impl Task {
     /// Sends a message, unless its attempt has given up: then it must not arrive any more. `used` says that a
     /// message was sent on this link before. An error means that the link is broken.
     async fn send(&mut self, link: &mut OpenLink, request: Request, used: bool) -> Result<(), LinkError> {
-        let Request { message, mut answer } = request;
+        let Request { message, permit, mut answer } = request;
+        let may = tokio::select! {
+            biased;
+            () = answer.closed() => return Ok(()),
+            may = permit.may() => may,
+        };
+        if !may {
+            let _ = answer.send(Err(LinkError::Failed(Failure::withdrawn())));
+            return Ok(());
+        }
         let sent = tokio::select! {
             biased;
             () = answer.closed() => return Ok(()),
@@ -279,6 +290,7 @@ impl Task {
         };
         let error = match sent {
             Ok(delivery) => {
+                permit.note_sent();
                 let _ = answer.send(Ok(delivery));
                 return Ok(());
             }

@@ -20,6 +20,7 @@ use crate::Actions;
 use crate::explanation;
 use crate::failure::Failure;
 use crate::http::{answer, status};
+use crate::permit::Permit;
 use crate::redact::Redactor;
 
 static BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
@@ -47,6 +48,7 @@ pub(super) async fn send(
     firing: &Firing,
     message: &ServiceBusMessage,
     credentials: Credentials<'_>,
+    permit: &Permit,
 ) -> Result<(), Failure> {
     let bus = &actions.bus;
     let resource = bus.rest.entity(message);
@@ -66,7 +68,7 @@ pub(super) async fn send(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     *request.extensions_mut() = header_case::of(message.custom.iter().map(|(name, _)| name.as_str())).await;
-    let sent = actions.clients.http1().send(request, |_| answer::BODY_BYTES_MAX).await;
+    let sent = actions.clients.http1().send(request, |_| answer::BODY_BYTES_MAX, permit).await;
     let answer = sent.map_err(|error| Failure::of(&error))?;
     if answer.status.is_success() { Ok(()) } else { Err(refusal(answer.status, &answer.body, &redactor)) }
 }

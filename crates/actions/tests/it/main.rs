@@ -13,6 +13,7 @@ mod client_certificate;
 mod connection;
 mod egress;
 mod failure;
+mod go;
 mod oauth;
 mod rabbitmq;
 mod receiver;

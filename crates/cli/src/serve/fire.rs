@@ -7,7 +7,7 @@ use anyhow::Context;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
-use punctual_model::{Clock, Firing, Mint, Outcome};
+use punctual_model::{Clock, Firing, Go, Mint, Outcome};
 use punctual_runner::{Dispatcher, Load, Log, Runner, Running, Settings};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -21,8 +21,8 @@ struct Firer(Actions);
 
 #[async_trait]
 impl Dispatcher for Firer {
-    async fn fire(&self, firing: &Firing) -> Outcome {
-        self.0.fire(firing).await
+    async fn fire(&self, firing: &Firing, go: &Go) -> Option<Outcome> {
+        self.0.fire_if(firing, go).await
     }
 }
 

@@ -75,6 +75,11 @@ impl Inspector {
     /// Walks again and again until it is told to stop.
     pub(super) async fn walk_on(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
+            // One node walks for all.
+            if self.load.as_ref().is_some_and(|load| !load.first()) {
+                pause(self.settings.look_every, &mut stop).await;
+                continue;
+            }
             let began = Instant::now();
             let walked = self.walk(&mut stop).await;
             let failed = walked.is_err();

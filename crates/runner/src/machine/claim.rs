@@ -90,6 +90,9 @@ impl Machine {
         if self.stopping {
             return self.release_at().map_or(ClaimerStep::Done, |at| ClaimerStep::Rest(Rest::pause(at)));
         }
+        if !self.standing.may_fire {
+            return ClaimerStep::Rest(self.release_at().map_or(Rest::for_ever(), Rest::pause));
+        }
         let at = self.claiming.at.max(self.claiming.paused_until);
         if uptime < at {
             let pausing = self.claiming.changed || uptime < self.claiming.paused_until;
@@ -160,8 +163,8 @@ impl Machine {
         self.slots.take(count);
         for claim in claims {
             self.observer.hear(&Event::Claimed(&claim));
-            let mut held = Held::new(claim, &self.returns);
-            if self.stopping {
+            let mut held = Held::new(claim, self.standing.lease, &self.returns);
+            if self.stopping || !self.standing.may_fire {
                 // It is given back.
                 continue;
             }

@@ -8,6 +8,7 @@ mod clock;
 mod clock_steps;
 mod housekeeping;
 mod inspector;
+mod leases;
 mod log;
 mod observer;
 mod slots;

@@ -13,8 +13,8 @@ use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
     CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim, HistoryAsk, HistoryCursor,
-    JobWrite, JobsAsk, MemoryStore, Page, Repaired, Resources, Settled, Settlement, StoredRecord, Survey,
-    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    JobWrite, JobsAsk, MemoryStore, Page, Repaired, Resources, Roster, Settled, Settlement, StoredRecord,
+    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
 };
 use tokio::sync::watch;
 use tracing::Level;
@@ -137,6 +137,8 @@ impl Agenda for Troubled {
         self.inner.changes()
     }
 }
+
+impl Roster for Troubled {}
 
 /// Passes the calls on that a runner does not make.
 macro_rules! pass_on {

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{self, EditContext};
 use punctual_model::{
     Action, ActionKind, Clock, ClockReading, ClockWatch, Collection, CollectionKey, CollectionState, Firing,
-    HttpAction, Job, JobKey, JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
+    Go, HttpAction, Job, JobKey, JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
 };
 use punctual_recurrence::{Frequency, Rule};
 use punctual_runner::{Dispatcher, Log, Observer, Runner, Settings};
@@ -92,9 +92,32 @@ pub(crate) struct Target {
     seen: Mutex<Vec<Seen>>,
     count: watch::Sender<usize>,
     gate: Semaphore,
+    /// How many hang now.
+    hanging: AtomicUsize,
+    /// What happens before an attempt asks whether it may go.
+    before_sending: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
+}
+
+/// Counts one that hangs, until it does not any more.
+struct Hanging<'a>(&'a AtomicUsize);
+
+impl Drop for Hanging<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Target {
+    /// Has something happen before an attempt asks whether it may go.
+    pub(crate) fn before_sending(&self, what: impl Fn() + Send + Sync + 'static) {
+        *self.before_sending.lock().unwrap() = Some(Box::new(what));
+    }
+
+    /// How many attempts hang now.
+    pub(crate) fn hanging(&self) -> usize {
+        self.hanging.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
@@ -120,7 +143,13 @@ impl Target {
 
 #[async_trait]
 impl Dispatcher for Target {
-    async fn fire(&self, firing: &Firing) -> Outcome {
+    async fn fire(&self, firing: &Firing, go: &Go) -> Option<Outcome> {
+        if let Some(what) = &*self.before_sending.lock().unwrap() {
+            what();
+        }
+        if !go.may().await {
+            return None;
+        }
         let job = firing.job.name.as_str().to_owned();
         let seen = Seen {
             job: job.clone(),
@@ -134,10 +163,12 @@ impl Dispatcher for Target {
         self.count.send_modify(|count| *count += 1);
         assert!(!job.starts_with("panic"), "as the test says");
         if job.starts_with("hang") {
+            self.hanging.fetch_add(1, Ordering::SeqCst);
+            let _hanging = Hanging(&self.hanging);
             self.gate.acquire().await.unwrap().forget();
         }
         let kind = OutcomeKind::Word("Scripted");
-        Outcome { succeeded: !job.starts_with("fail"), kind, message: "scripted".into() }
+        Some(Outcome { succeeded: !job.starts_with("fail"), kind, message: "scripted".into() })
     }
 }
 
@@ -152,23 +183,30 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::on(ManualClock::new(None)).await
+        Self::on(Arc::new(MemoryStore::new())).await
+    }
+
+    /// On a store that is shared with others.
+    pub(crate) async fn on(store: Arc<MemoryStore>) -> Self {
+        Self::with(ManualClock::new(None), store).await
     }
 
     /// With a clock that is watched: a step forward is held for so many seconds.
     pub(crate) async fn watched(hold: u64) -> Self {
-        Self::on(ManualClock::new(Some(Duration::from_secs(hold)))).await
+        let clock = ManualClock::new(Some(Duration::from_secs(hold)));
+        Self::with(clock, Arc::new(MemoryStore::new())).await
     }
 
-    async fn on(clock: ManualClock) -> Self {
+    async fn with(clock: ManualClock, store: Arc<MemoryStore>) -> Self {
         let clock = Arc::new(clock);
         let target = Target {
             clock: Arc::clone(&clock),
             seen: Mutex::default(),
             count: watch::Sender::new(0),
             gate: Semaphore::new(0),
+            hanging: AtomicUsize::new(0),
+            before_sending: Mutex::default(),
         };
-        let store = Arc::new(MemoryStore::new());
         let collection = Collection {
             key: CollectionKey::new("s", "g", "c"),
             location: "West US".into(),

@@ -135,6 +135,11 @@ impl Ledger {
         self.holds.retain(|_, hold| hold.node != node || !hold.abandoned);
     }
 
+    /// A node has learnt that it has lost its lease: what it has not fired by now it must not fire.
+    pub(crate) fn cut_off(&mut self, node: usize) {
+        self.holds.retain(|_, hold| hold.node != node || !hold.abandoned || hold.shot.is_some());
+    }
+
     /// A node has stopped in good order: it must have nothing left.
     pub(crate) fn stopped(&mut self, node: usize) {
         // What an edit took back, the store has forgotten before its holder.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use punctual_model::Mint;
-use punctual_store::{Fence, KeyRing, MemoryStore, Vault};
+use punctual_store::{Cluster, Fence, KeyRing, MemoryStore, Vault};
 use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
 use tempfile::TempDir;
 
@@ -17,6 +17,8 @@ use crate::watched::Shared;
 pub enum Backing {
     /// The reference in memory. A crash leaves all but the claims.
     Memory,
+    /// The same with a lease for each node: when it ends, the node learns of it when it acts next.
+    Leased,
     /// SQLite. A crash closes it; it is opened anew from its files.
     Sqlite,
 }
@@ -26,6 +28,7 @@ pub(super) struct Opened {
     pub(super) mint: Arc<dyn Mint>,
     directory: Option<TempDir>,
     vault: Arc<Vault>,
+    pub(super) cluster: Option<Arc<Cluster>>,
 }
 
 impl Opened {
@@ -33,11 +36,15 @@ impl Opened {
         let mint: Arc<dyn Mint> = Arc::new(Counting::default());
         let vault = Arc::new(Vault::new(&KeyRing::generate(&*mint)));
         let directory = match backing {
-            Backing::Memory => None,
+            Backing::Memory | Backing::Leased => None,
             Backing::Sqlite => Some(tempfile::tempdir().expect("a directory for a store can be made")),
         };
-        let opened = Self { mint, directory, vault };
-        let store = opened.sqlite().unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        let cluster = (backing == Backing::Leased).then(Arc::<Cluster>::default);
+        let opened = Self { mint, directory, vault, cluster };
+        let store = match &opened.cluster {
+            Some(cluster) => cluster.shared_store(),
+            None => opened.sqlite().unwrap_or_else(|| Arc::new(MemoryStore::new())),
+        };
         (opened, store)
     }
 

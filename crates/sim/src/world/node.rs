@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use punctual_model::Mint;
 use punctual_runner::{Log, Runner, Settings, Steps};
-use punctual_store::Fence;
+use punctual_store::{Fence, LeasedStore, Roster};
 
 use super::backing::Opened;
 use crate::clock::NodeClock;
@@ -29,6 +29,8 @@ pub(super) struct Node {
     shared: Shared,
     script: Script,
     mint: Arc<dyn Mint>,
+    /// Its own way to the store, where nodes have leases.
+    leased: Option<Arc<LeasedStore>>,
     runner: Runner,
     /// None while it stays somewhere.
     steps: Option<Steps>,
@@ -50,7 +52,8 @@ impl Node {
     ) -> Self {
         let (clock, gate) = (clock.another(), Gate::default());
         let mint = Arc::clone(&opened.mint);
-        let runner = runner(index, shared, &clock, &gate, script, &mint);
+        let leased = opened.cluster.as_ref().map(|cluster| Arc::new(cluster.join()));
+        let runner = runner(index, shared, leased.as_ref(), &clock, &gate, script, &mint);
         let steps = Some(runner.steps());
         let (shared, script, seen) = (shared.clone(), script.clone(), clock.uptime());
         Self {
@@ -61,6 +64,7 @@ impl Node {
             shared,
             script,
             mint,
+            leased,
             runner,
             steps,
             course: None,
@@ -100,6 +104,7 @@ impl Node {
         self.gate.set(until);
         let Some(mut steps) = self.steps.take() else { return };
         let uptime = self.clock.uptime();
+        self.renew();
         steps.pass(uptime.saturating_sub(std::mem::replace(&mut self.seen, uptime)));
         if std::mem::take(&mut self.polls) {
             steps.poll();
@@ -129,11 +134,13 @@ impl Node {
         self.up && block_on(self.runner.repair()).is_ok_and(|report| report.busy.is_empty())
     }
 
-    /// Goes on from where it stayed.
+    /// Goes on from where it stayed, with whatever its other lanes had to do meanwhile.
     pub(super) fn resume(&mut self) {
         if let Some(course) = self.course.take() {
+            self.renew();
             self.gate.set(None);
             self.go(course);
+            self.tick(None);
         }
     }
 
@@ -151,7 +158,22 @@ impl Node {
     /// Its claims are taken from it.
     pub(super) fn expire(&mut self) {
         let fences = self.shared.book.open().abandon(Some(self.index));
-        self.release(&fences);
+        match &self.leased {
+            Some(leased) => block_on(leased.expire()).expect("the store itself has no faults"),
+            None => self.release(&fences),
+        }
+    }
+
+    /// It learns whether its lease holds.
+    fn renew(&self) {
+        if let Some(leased) = &self.leased {
+            leased.tell_boot(self.clock.uptime());
+            let lease = leased.standing().borrow().lease;
+            leased.renew();
+            if leased.standing().borrow().lease != lease {
+                self.shared.book.open().cut_off(self.index);
+            }
+        }
     }
 
     pub(super) fn crash(&mut self) {
@@ -164,7 +186,15 @@ impl Node {
     /// Forgets what it was doing, and all that it knew.
     pub(super) fn forget_all(&mut self) {
         self.course = None;
-        self.runner = runner(self.index, &self.shared, &self.clock, &self.gate, &self.script, &self.mint);
+        self.runner = runner(
+            self.index,
+            &self.shared,
+            self.leased.as_ref(),
+            &self.clock,
+            &self.gate,
+            &self.script,
+            &self.mint,
+        );
         self.steps = Some(self.runner.steps());
         self.seen = self.clock.uptime();
     }
@@ -190,13 +220,19 @@ impl Node {
 fn runner(
     index: usize,
     shared: &Shared,
+    leased: Option<&Arc<LeasedStore>>,
     clock: &NodeClock,
     gate: &Gate,
     script: &Script,
     mint: &Arc<dyn Mint>,
 ) -> Runner {
-    let store =
-        Watched { node: Some(index), gate: gate.clone(), clock: clock.clone(), shared: shared.clone() };
+    let store = Watched {
+        node: Some(index),
+        leased: leased.cloned(),
+        gate: gate.clone(),
+        clock: clock.clone(),
+        shared: shared.clone(),
+    };
     let receiver = Receiver {
         node: index,
         script: script.clone(),

@@ -4,14 +4,16 @@
 //! prints it as a test.
 
 mod edit;
+mod node;
 mod run;
 mod seeds;
 
 use punctual_sim::{Backing, Op, Verdict, verdict};
 
-/// A history must be right on both stores, which must agree.
+/// A history must be right on all stores, which must agree.
 fn check(ops: &[Op]) {
-    if let Verdict::Wrong { backing, at, problems } = verdict(ops, &[Backing::Memory, Backing::Sqlite]) {
+    let backings = [Backing::Memory, Backing::Leased, Backing::Sqlite];
+    if let Verdict::Wrong { backing, at, problems } = verdict(ops, &backings) {
         panic!("wrong on {backing:?} after operation {at}:\n{}", problems.join("\n"));
     }
 }

@@ -1,0 +1,52 @@
+//! Whether an attempt may still be sent, where leases end.
+
+use std::sync::Arc;
+
+use punctual_model::{Asked, Go, Permission};
+use punctual_store::{BEGUN_IS_GOOD_FOR, BootInstant, Fence};
+
+use crate::hold::Hold;
+use crate::parts::Parts;
+
+/// What an attempt may go by. Where leases never end, nobody is asked.
+pub(crate) fn of(parts: &Arc<Parts>, hold: &Hold) -> Go {
+    match (parts.standing().valid_until, hold.begun_at) {
+        (Some(_), Some(begun_at)) => Go::asking(Arc::new(Asking {
+            parts: Arc::clone(parts),
+            fence: hold.fence,
+            lease: hold.lease,
+            begun_at,
+        })),
+        (_, _) => Go::always(),
+    }
+}
+
+struct Asking {
+    parts: Arc<Parts>,
+    fence: Fence,
+    lease: u64,
+    /// When it was asked last whether the claim holds.
+    begun_at: BootInstant,
+}
+
+impl Permission for Asking {
+    fn ask(&self) -> Asked<'_> {
+        Box::pin(async {
+            if self.holds_since(self.begun_at) {
+                return true;
+            }
+            let Some(begun_at) = self.parts.store.boot() else { return false };
+            let again = self.parts.store.begin(&[self.fence]).await;
+            matches!(again.as_deref(), Ok([true])) && self.holds_since(begun_at)
+        })
+    }
+}
+
+impl Asking {
+    /// Whether it may be sent on the word of a call at that time.
+    fn holds_since(&self, begun_at: BootInstant) -> bool {
+        let (standing, now) = (self.parts.standing(), self.parts.store.boot());
+        let in_time = now.is_some_and(|now| now.0.saturating_sub(begun_at.0) <= BEGUN_IS_GOOD_FOR);
+        standing.lease == self.lease && standing.may_fire && in_time
+    }
+}
