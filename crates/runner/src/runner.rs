@@ -23,6 +23,7 @@ pub struct Runner {
 pub struct Running {
     parts: Arc<Parts>,
     stop: watch::Sender<bool>,
+    timer: std::thread::JoinHandle<()>,
     claimer: JoinHandle<()>,
     launcher: JoinHandle<()>,
     recorder: JoinHandle<()>,
@@ -47,15 +48,14 @@ impl Runner {
     pub fn start(self) -> std::io::Result<Running> {
         let parts = self.parts;
         parts.start_clock();
-        // It ends by itself when the machine stops.
-        drop(timer::start(Arc::clone(&parts))?);
+        let timer = timer::start(Arc::clone(&parts))?;
         let (stop, stopped) = watch::channel(false);
         let claimer = tokio::spawn(claimer::run(Arc::clone(&parts)));
         let launcher = tokio::spawn(launcher::run(Arc::clone(&parts)));
         let recorder = tokio::spawn(recorder::run(Arc::clone(&parts)));
         let housekeeper = tokio::spawn(housekeeping::run(Arc::clone(&parts), stopped.clone()));
         let clock_watcher = tokio::spawn(clock_watch::run(Arc::clone(&parts), stopped));
-        Ok(Running { parts, stop, claimer, launcher, recorder, housekeeper, clock_watcher })
+        Ok(Running { parts, stop, timer, claimer, launcher, recorder, housekeeper, clock_watcher })
     }
 }
 
@@ -64,13 +64,16 @@ impl Running {
     /// and what has finished is recorded. What is still under way then is abandoned unrecorded: it will
     /// be repeated with the same execution tag.
     pub async fn stop(self) {
-        let Self { parts, stop, claimer, launcher, recorder, housekeeper, clock_watcher } = self;
+        let Self { parts, stop, timer, claimer, launcher, recorder, housekeeper, clock_watcher } = self;
         stop.send_replace(true);
         parts.with(|machine, _| machine.stop());
         let tasks = [&claimer, &launcher, &recorder, &housekeeper, &clock_watcher];
         let aborts = tasks.map(JoinHandle::abort_handle);
+        // The thread ends by itself now. It is waited for because it has the store: a process that ends before the
+        // thread does would leave the store unclosed.
+        let timer = tokio::task::spawn_blocking(move || timer.join());
         let finish = async {
-            let _ = tokio::join!(claimer, launcher, recorder, housekeeper, clock_watcher);
+            let _ = tokio::join!(timer, claimer, launcher, recorder, housekeeper, clock_watcher);
         };
         if tokio::time::timeout(parts.settings.grace, finish).await.is_err() {
             let count = parts.machine().under_way();

@@ -1,5 +1,6 @@
 //! Stopping gives back what is held and records what has finished.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -20,6 +21,16 @@ async fn a_stop_gives_back_what_is_held() {
     let ask = ClaimAsk { until: at(60), limit: 10, passed_over: Vec::new() };
     assert_eq!(world.store.claim(&ask).await.unwrap().len(), 1);
     assert_eq!(world.target.names(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runner_that_was_stopped_has_let_go_of_the_store() {
+    let world = World::new().await;
+    let before = Arc::strong_count(&world.store);
+    for _ in 0..20 {
+        world.runner().start().unwrap().stop().await;
+        assert_eq!(Arc::strong_count(&world.store), before, "whoever stops can close the store then");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
