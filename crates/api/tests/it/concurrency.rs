@@ -1,7 +1,7 @@
 //! Many callers at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -86,18 +86,23 @@ async fn a_collection_whose_jobs_always_fire_is_disabled_and_enabled_at_once() {
     for number in 0..JOBS {
         world.put_job(&format!("j{number}"), json!({"recurrence": {"frequency": "minute"}})).await.is(201);
     }
-    let stop = Arc::new(AtomicBool::new(false));
+    let (stop, count) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let firing = std::thread::spawn({
-        let (world, stop) = (Arc::clone(&world), Arc::clone(&stop));
-        move || world.fire_on(&stop).now_or_never()
+        let (world, stop, count) = (Arc::clone(&world), Arc::clone(&stop), Arc::clone(&count));
+        move || world.fire_on(&stop, &count).now_or_never()
     });
     for _ in 0..3 {
         world.advance(SignedDuration::from_mins(1));
+        let before = count.load(Ordering::Relaxed);
+        while count.load(Ordering::Relaxed) == before {
+            assert!(!firing.is_finished(), "something fires meanwhile");
+            tokio::task::yield_now().await;
+        }
         world.post("Jc/disable").await.is(200);
         assert_eq!(world.get("Jc").await.properties()["state"], "Disabled");
         world.advance(SignedDuration::from_mins(1));
         world.post("Jc/enable").await.is(200);
     }
     stop.store(true, Ordering::Relaxed);
-    assert!(firing.join().unwrap() > Some(0), "something fired meanwhile");
+    assert_eq!(firing.join().unwrap(), Some(()));
 }

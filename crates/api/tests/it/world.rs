@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -161,9 +161,8 @@ impl World {
 
 impl World {
     /// Settles what is due, again and again, until it is told to stop: each job is due again at once, unless
-    /// it was edited meanwhile. Says how much was settled.
-    pub(crate) async fn fire_on(&self, stop: &AtomicBool) -> usize {
-        let mut count = 0;
+    /// it was edited meanwhile. Counts what was settled.
+    pub(crate) async fn fire_on(&self, stop: &AtomicBool, count: &AtomicUsize) {
         while !stop.load(Ordering::Relaxed) {
             let ask = ClaimAsk { until: self.clock.now(), limit: 1, passed_over: Vec::new() };
             for claim in self.store.claim(&ask).await.unwrap() {
@@ -179,10 +178,9 @@ impl World {
                         _ => break,
                     }
                 }
-                count += 1;
+                count.fetch_add(1, Ordering::Relaxed);
             }
         }
-        count
     }
 }
 
