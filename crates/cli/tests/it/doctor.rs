@@ -44,6 +44,12 @@ fn kinds(checkup: &Value) -> Vec<(String, i64)> {
         .collect()
 }
 
+/// The kinds of what was found about the clock.
+fn kinds_of_clock(checkup: &Value) -> Vec<&str> {
+    let findings = checkup["findings"].as_array().unwrap().iter();
+    findings.filter(|finding| finding["jobId"].is_null()).map(|one| one["kind"].as_str().unwrap()).collect()
+}
+
 /// Asks until a server says what is wanted.
 fn wait_for(server: &Server, what: &str, reached: impl Fn(&Value) -> bool) -> Value {
     scheduler::wait_for(what, || Some(ask(server).1).filter(|checkup| reached(checkup)))
@@ -356,8 +362,21 @@ fn data_that_a_server_owns_or_that_is_none_is_refused() {
 }
 
 #[test]
+fn data_of_a_virtual_clock_is_not_ahead_of_the_clock_of_whoever_looks_through_it() {
+    let folder = data_of_three_jobs();
+    let (code, checkup) = look_through(folder.path());
+    assert_eq!((code, kinds(&checkup)), (Some(0), Vec::new()), "{checkup}");
+    // A server that takes it over on the machine's clock puts the jobs back to that.
+    let server = Server::start(folder.path(), &["--config", &eager(folder.path())]);
+    let found = |checkup: &Value| kinds_of_clock(checkup) == ["clock-back"];
+    wait_for(&server, "the clock is behind the data", found);
+}
+
+#[test]
 fn data_that_is_damaged_beyond_reading_is_a_failure() {
     let folder = data_of_three_jobs();
+    let log = folder.path().join("punctual.db-wal");
+    assert!(!log.exists(), "a server that was stopped has copied its log into the data file");
     std::fs::write(folder.path().join("punctual.db"), [7; 20_000]).unwrap();
     let output = run(&["doctor", "--data", folder.path().to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(1));

@@ -22,3 +22,4 @@ mod serve;
 mod server;
 mod small_disk;
 mod start;
+mod wall_clock;
