@@ -198,9 +198,8 @@ impl Ledger<'_> {
         let begin = passed.map(after).into_iter().chain(progress.floor_at).max().unwrap_or(Timestamp::MIN);
         let left = timetable.count().map(|count| {
             let started = progress.started_count.saturating_add(u32::from(entry.is_some()));
-            let skipped =
-                if begin < window.from { self.pending_between(timetable, begin, window.from) } else { 0 };
-            u64::from(count.saturating_sub(started)).saturating_sub(skipped)
+            let left = u64::from(count.saturating_sub(started));
+            if begin < window.from { self.left_at(window, timetable, begin, left) } else { left }
         });
         let left =
             left.map_or(window.limit, |left| window.limit.min(usize::try_from(left).unwrap_or(usize::MAX)));
@@ -210,6 +209,26 @@ impl Ledger<'_> {
         for due_at in upcoming.take_while(|&at| at <= window.until).take(left) {
             rows.entry(due_at).or_insert(Row::new(due_at, OccurrenceOutcome::Pending));
         }
+    }
+
+    /// How many of so many occurrences from an instant on are left at a later window; where that is more than it
+    /// shows, perhaps not exactly.
+    ///
+    /// To count them takes steps for all years in between. So few that a page holds them are walked instead, and so
+    /// many that they can't be used up by then need not be counted.
+    fn left_at(&self, window: Window, timetable: &Timetable, begin: Timestamp, left: u64) -> u64 {
+        let limit = window.limit as u64;
+        if left.saturating_sub(timetable.most_between(before(begin), window.from)) >= limit {
+            return limit;
+        }
+        if left > limit {
+            return left.saturating_sub(self.pending_between(timetable, begin, window.from));
+        }
+        let ahead = |at: Timestamp| pass_ahead(&self.job.progress.ahead, timetable, at);
+        let first = timetable.at_or_after(begin).and_then(ahead);
+        let upcoming = std::iter::successors(first, |&at| timetable.next_after(at).and_then(ahead));
+        let within = upcoming.zip(0..left).filter(|(at, _)| *at >= window.from);
+        within.count() as u64
     }
 
     /// Counts the occurrences that are to come from one instant to before another.

@@ -357,6 +357,17 @@ impl Pattern {
         }
     }
 
+    /// A bound of how many occurrences there are in a range of so many seconds.
+    fn most(&self, seconds: u64) -> u64 {
+        match self {
+            Self::Once => 1,
+            Self::Grid(grid) => grid.most(seconds),
+            Self::Wall(times) => times.most(seconds),
+            Self::WholeHours(hours) => hours.most(seconds),
+            Self::Blocks(blocks) => blocks.most(seconds),
+        }
+    }
+
     fn count_through(&self, from: Timestamp, until: Timestamp) -> u64 {
         let (first, end) = (ceil_second(from), floor_second(until) + 1);
         let count = match self {

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
+use crate::calendar::DAY_SECONDS;
 use crate::steps::step;
 
 /// A time zone. UTC is a variant of its own because most rules use it and it needs no lookup.
@@ -132,6 +133,16 @@ impl Zone {
 fn instant(second: i64) -> Timestamp {
     let held = second.clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Timestamp::from_second(held).expect("clamped to the range")
+}
+
+/// The most changes of the clocks in a year, generously: four are known.
+const CHANGES_MAX: u64 = 10;
+
+/// A bound of how many days the clocks show in a range of so many seconds, where one that they show again counts again.
+pub(crate) fn days_most(seconds: u64) -> u64 {
+    let year = 365 * DAY_SECONDS.unsigned_abs();
+    let stretches = CHANGES_MAX * (seconds / year + 1) + 1;
+    seconds / DAY_SECONDS.unsigned_abs() + 2 * stretches
 }
 
 #[cfg(test)]

@@ -93,6 +93,24 @@ fn what_count_does_not_leave_is_not_shown_however_far_the_window_is() {
 }
 
 #[test]
+fn what_count_leaves_is_the_same_whether_it_is_walked_counted_or_bounded() {
+    for rule in [minutely(), nine_in_berlin()] {
+        let all = put(rule.clone());
+        let far = at("2026-12-31T00:00:00Z");
+        let every = due(&ledger(&all).page(at("2026-11-15T12:00:00Z"), far, 800));
+        for count in [1, 2, 3, 4, 5, 62, 119, 120, 121, 124, 700] {
+            let job = put(counted(rule.clone(), count));
+            for from in [1, 59, 60, 118, 119, 120, 121] {
+                let begin = at(&every[from]);
+                let left = every.iter().take(usize::try_from(count).unwrap()).skip(from);
+                let expected: Vec<String> = left.take(3).cloned().collect();
+                assert_eq!(due(&ledger(&job).page(begin, far, 3)), expected, "{count} from {begin}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_was_started_and_what_is_on_the_agenda_uses_up_the_count() {
     let mut job = put(counted(minutely(), 5));
     job.progress.started_count = 2;

@@ -14,7 +14,7 @@ use crate::CheckedRule;
 use crate::calendar::{CALENDAR_DAYS, DAY_MINUTES, DAY_SECONDS};
 use crate::check::Choice;
 use crate::steps::step;
-use crate::zone::{QUIET_SECONDS, SETTLED_FROM, Stretch, Zone};
+use crate::zone::{self, QUIET_SECONDS, SETTLED_FROM, Stretch, Zone};
 
 /// The end of the year 9999, in seconds.
 const SECOND_MAX: i64 = 253_402_300_799;
@@ -103,6 +103,13 @@ impl Blocks {
             spans.map(in_span).sum()
         });
         counts.sum()
+    }
+
+    /// A bound of how many there are in a range of so many seconds: by the blocks, and by the chosen times.
+    pub(super) fn most(&self, seconds: u64) -> u64 {
+        let blocks = seconds / self.step.unsigned_abs() + 2;
+        let in_blocks = blocks * (self.length / 60).unsigned_abs();
+        in_blocks.min(zone::days_most(seconds) * self.times.count().unsigned_abs())
     }
 
     /// The occurrences repeat after this many times 400 years.

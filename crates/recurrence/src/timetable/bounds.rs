@@ -143,6 +143,22 @@ fn counting_takes_a_step_a_month_and_a_change_of_the_clocks() {
 }
 
 #[test]
+fn a_bound_of_the_count_takes_no_step_and_holds() {
+    let untils =
+        ["2025-04-01T12:00:00Z", "2025-10-27T00:00:00Z", "2036-01-01T00:00:00Z", "9998-12-31T00:00:00Z"];
+    each([usual(), seldom()].concat(), |name, timetable| {
+        for after in ["2025-03-01T00:00:00Z", "2025-04-01T12:00:00Z", "2025-10-25T23:00:00Z"] {
+            for until in untils {
+                let (steps, most) = steps::count(|| timetable.most_between(at(after), at(until)));
+                assert_eq!(steps, 0, "{name}");
+                let count = timetable.count_between(at(after), at(until));
+                assert!(most >= count, "{most} for {count}: {name} from {after} until {until}");
+            }
+        }
+    });
+}
+
+#[test]
 fn what_is_due_seldom_or_never_is_found_in_a_bounded_number_of_steps() {
     each(seldom(), |name, timetable| {
         for asked in ["2026-01-01T00:00:00Z", "5000-06-01T00:00:00Z"] {

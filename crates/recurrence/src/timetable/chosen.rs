@@ -30,6 +30,11 @@ impl Chosen {
         self.days.calendars()
     }
 
+    /// A bound of how many wall times are chosen on so many days.
+    pub(super) fn most_in_days(&self, days: u64) -> u64 {
+        days * self.times.count().unsigned_abs()
+    }
+
     /// The first chosen wall time at or after `wall`.
     pub(super) fn at_or_after(&self, wall: i64) -> Option<i64> {
         let minute = ceil_minute(wall);

@@ -98,6 +98,22 @@ impl Timetable {
         }
     }
 
+    /// Returns a bound of [`count_between`](Self::count_between): there are not more, perhaps fewer. Takes no step,
+    /// so that whoever only needs to know whether there can be so many need not have them counted.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-01-01T00:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// let until = "9990-01-01T00:00:00Z".parse().unwrap();
+    /// assert!(timetable.most_between(put_at, until) < 3_000_000);
+    /// ```
+    pub fn most_between(&self, after: Timestamp, until: Timestamp) -> u64 {
+        let seconds = u64::try_from(until.as_second() - after.as_second()).unwrap_or(0) + 1;
+        // And the one at the PUT.
+        1 + self.pattern.most(seconds)
+    }
+
     /// The last occurrence up to and including `until`, given that `known` is an occurrence before it.
     fn last_until(&self, known: Timestamp, until: Timestamp) -> Timestamp {
         // Ended at `until`, so that a search that finds nothing stops there.

@@ -59,6 +59,17 @@ impl Grid {
         Self { anchor_at, step }
     }
 
+    /// A bound of how many there are in a range of so many seconds. A change of the clocks moves a wall time by up to
+    /// a day.
+    pub(super) fn most(&self, seconds: u64) -> u64 {
+        let (step, moved) = match self.step {
+            Step::Exact { nanoseconds } => (i64::try_from(nanoseconds / NANOSECONDS).unwrap_or(i64::MAX), 0),
+            Step::Days { days, .. } => (days * DAY_SECONDS, DAY_SECONDS),
+            Step::Months { months, .. } => (months * 28 * DAY_SECONDS, DAY_SECONDS),
+        };
+        (seconds + 2 * moved.unsigned_abs()) / step.unsigned_abs().max(1) + 1
+    }
+
     pub(super) fn at_or_after(&self, from: Timestamp) -> Option<Timestamp> {
         if from <= self.anchor_at {
             return Some(self.anchor_at);

@@ -10,7 +10,7 @@ use super::times::{ALL_HOURS, Times};
 use crate::CheckedRule;
 use crate::check::Choice;
 use crate::steps::step;
-use crate::zone::{OFFSET_SECONDS_MAX, QUIET_SECONDS, Zone};
+use crate::zone::{self, OFFSET_SECONDS_MAX, QUIET_SECONDS, Zone};
 
 /// Days with minutes but without hours: every hour of those days.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ impl WholeHours {
             self.chosen.count_walls(stretch.from + stretch.offset, end + stretch.offset)
         });
         counts.sum()
+    }
+
+    /// A bound of how many there are in a range of so many seconds.
+    pub(super) fn most(&self, seconds: u64) -> u64 {
+        self.chosen.most_in_days(zone::days_most(seconds))
     }
 
     /// The occurrences repeat after this many times 400 years.

@@ -5,6 +5,7 @@ use super::chosen::{Chosen, Walls};
 use super::days::NeverReason;
 use super::times::Times;
 use crate::CheckedRule;
+use crate::calendar::DAY_SECONDS;
 use crate::check::Choice;
 use crate::zone::{OFFSET_SECONDS_MAX, QUIET_SECONDS, Zone};
 
@@ -65,6 +66,12 @@ impl WallTimes {
     /// Counts the occurrences in `from..until`.
     pub(super) fn count(&self, from: i64, until: i64) -> i64 {
         count_resolved(&self.zone, &self.chosen, from, until)
+    }
+
+    /// A bound of how many there are in a range of so many seconds. A change of the clocks moves a wall time by up to
+    /// a day, and the days at both ends are not whole.
+    pub(super) fn most(&self, seconds: u64) -> u64 {
+        self.chosen.most_in_days(seconds / DAY_SECONDS.unsigned_abs() + 4)
     }
 
     /// Whether a wall time is chosen, whether or not it exists.
