@@ -6,8 +6,10 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use punctual_api::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-/// The largest list of headers that HTTP/2 accepts. Above it the library answers by itself; it is larger than
-/// what the API allows, so that the API can refuse in its own form.
+/// The largest list of headers that HTTP/2 accepts. It is larger than what the API allows, so that the API can refuse
+/// in its own form. Above it the library `h2` answers 431 without a body, and lets nobody replace that: the frames
+/// are compressed and belong to a stream, so that they can't be exchanged on the way as for HTTP/1.1. Clients are
+/// told of the limit when they connect.
 const HTTP2_HEAD_BYTES_MAX: u32 = 256 * 1024;
 
 /// A caller that takes longer to send the head of a request is gone, or tries to occupy a connection.

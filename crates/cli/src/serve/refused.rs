@@ -4,7 +4,8 @@
 //! replaces that answer by one in the form of the API. It then reads and drops what the caller is still
 //! sending: a connection that is closed with unread input is reset, and the caller may lose the answer.
 //!
-//! This is about HTTP/1.1. Over HTTP/2 the API itself refuses a head that is too large.
+//! This is about HTTP/1.1. Over HTTP/2 the API itself refuses a head that is too large, up to the limit that the
+//! connection has (`connection`).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
