@@ -7,7 +7,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use punctual_model::{Collection, CollectionKey, CollectionState, Job, Limits, decide};
+use punctual_model::access::Role;
+use punctual_model::{Collection, CollectionKey, CollectionState, Job, Limits, Scope, decide};
 use punctual_store::{
     CollectionDecision, CollectionWrite, JobsAsk, Refusal, Trouble, Unreadable, WriteError,
 };
@@ -47,9 +48,15 @@ impl Editor<'_> {
         wanted: impl Fn(&Collection, Timestamp) -> Result<Collection, E> + Send + Sync + 'static,
     ) -> Result<Collection, EditError<E>> {
         let name = key.clone();
+        let scope = Scope::Collection(key.clone());
+        let (caller, free) = (self.caller.clone(), self.caller.may(Role::Contributor, &scope));
         let wish = move |existing: Option<&Collection>, now: Timestamp| {
             let existing = existing.ok_or_else(|| EditError::NoCollection(name.clone()))?;
-            wanted(existing, now).map(Some).map_err(EditError::Rejected)
+            let wanted = wanted(existing, now).map_err(EditError::Rejected)?;
+            if !free && more_than_state(existing, &wanted) {
+                return Err(EditError::Denied(Box::new((caller.clone(), scope.clone()))));
+            }
+            Ok(Some(wanted))
         };
         self.edit_collection(key, wish).await
     }
@@ -142,6 +149,12 @@ impl Editor<'_> {
             Some(Unreadable { what, detail, .. }) => Err(Trouble::Corrupt { what, detail }),
         }
     }
+}
+
+/// Whether a collection shall differ in more than its switch.
+fn more_than_state(from: &Collection, to: &Collection) -> bool {
+    let same = Collection { state: from.state, revision: from.revision, ..to.clone() };
+    same != *from
 }
 
 /// Whether a change of a collection needs its jobs: they are paused or resumed when it is switched, and checked

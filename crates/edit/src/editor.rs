@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use punctual_model::{Clock, Limits};
+use punctual_model::access::{Caller, Role};
+use punctual_model::{Clock, Limits, Scope};
 use punctual_store::Resources;
 
 use crate::error::{EditError, Missed};
@@ -21,9 +22,20 @@ pub struct Editor<'a> {
     pub clock: &'a Arc<dyn Clock>,
     /// The limits of the plans.
     pub limits: &'a Limits,
+    /// Who wants the changes. Whether the caller may ask for them at all was decided before; what depends on what a
+    /// change comes to is decided here.
+    pub caller: &'a Caller,
 }
 
 impl Editor<'_> {
+    /// Refuses a change of more than the state, by a caller that may change no more.
+    pub(crate) fn check_more_than_state<E>(&self, scope: Scope) -> Result<(), EditError<E>> {
+        if self.caller.may(Role::Contributor, &scope) {
+            return Ok(());
+        }
+        Err(EditError::Denied(Box::new((self.caller.clone(), scope))))
+    }
+
     /// Tries until a write succeeds or is refused for good.
     pub(crate) async fn until_written<T, E, F: Future<Output = Result<T, Missed<E>>>>(
         &self,

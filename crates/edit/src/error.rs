@@ -1,7 +1,8 @@
 //! Why a change was not made.
 
+use punctual_model::access::Caller;
 use punctual_model::decide::{Forbidden, Obstacle};
-use punctual_model::{Collection, CollectionKey, GroupKey, JobKey, JobState, Sku};
+use punctual_model::{Collection, CollectionKey, GroupKey, JobKey, JobState, Scope, Sku};
 use punctual_store::{Refusal, Trouble, WriteError};
 
 /// Why a change was not made. `E` is the error of the caller's function that makes the change.
@@ -9,6 +10,8 @@ use punctual_store::{Refusal, Trouble, WriteError};
 pub enum EditError<E> {
     /// The caller's function rejected the change.
     Rejected(E),
+    /// The caller may change no more than the state of this.
+    Denied(Box<(Caller, Scope)>),
     /// There is no such group.
     NoGroup(GroupKey),
     /// There is no such collection.

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use jiff::Timestamp;
 use punctual_model::decide::{self, EditContext};
-use punctual_model::{Collection, Job, JobKey, JobSpec, Skip};
+use punctual_model::{Collection, Job, JobKey, JobSpec, Scope, Skip};
 use punctual_store::{JobWrite, Refusal, WriteError};
 
 use crate::Editor;
@@ -56,6 +56,9 @@ impl Editor<'_> {
             refuse_final(key, &existing)?;
             let now = self.clock.now();
             let spec = spec(&collection, &existing, now).await.map_err(EditError::Rejected)?;
+            if more_than_state(&existing.spec, &spec) {
+                self.check_more_than_state(Scope::Job(key.clone()))?;
+            }
             self.check(&spec, &collection, now)?;
             let job = decide::patch(spec, &existing, context(&collection, now));
             let skips = decide::skips_of_edit(&existing, &job, now);
@@ -128,6 +131,12 @@ impl Editor<'_> {
 
 fn context(collection: &Collection, now: Timestamp) -> EditContext {
     EditContext { now, collection_enabled: collection.enabled() }
+}
+
+/// Whether a new definition differs in more than the switch.
+fn more_than_state(from: &JobSpec, to: &JobSpec) -> bool {
+    let JobSpec { start_at, action, recurrence, enabled: _ } = to;
+    (start_at, action, recurrence) != (&from.start_at, &from.action, &from.recurrence)
 }
 
 fn refuse_final<E>(key: &JobKey, job: &Job) -> Result<(), EditError<E>> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use punctual_edit::{EditError, Editor};
-use punctual_model::{Clock, Collection, CollectionKey, CollectionState, JobKey, JobSpec, Limits, Quota};
+use punctual_model::{
+    Clock, Collection, CollectionKey, CollectionState, JobKey, JobSpec, Limits, Quota, access,
+};
 use punctual_recurrence::Frequency;
 use punctual_store::Resources;
 
@@ -39,6 +41,7 @@ impl From<EditError<Never>> for Denied {
             EditError::TooManyRuns => Self::Crowded,
             EditError::Trouble(_) => Self::Trouble,
             EditError::Rejected(never) => match never {},
+            EditError::Denied(whom) => panic!("everybody may do everything: {whom:?}"),
             EditError::Forbidden(_, found) => panic!("the limits of a world forbid nothing: {found:?}"),
             EditError::Obstructed(_, found) => panic!("no plan is changed: {found:?}"),
             EditError::Contention => panic!("nobody else writes, so a write can't stay stale"),
@@ -52,6 +55,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) book: &'a Book,
     pub(crate) clock: Arc<dyn Clock>,
     limits: Limits,
+    who: access::Caller,
 }
 
 impl<'a> Caller<'a> {
@@ -60,7 +64,7 @@ impl<'a> Caller<'a> {
         // The plans of a world differ in how many jobs a collection may have.
         limits.free.recurrence_max.frequency = Frequency::Minute;
         limits.free.authentication = true;
-        Self { store, book, clock, limits }
+        Self { store, book, clock, limits, who: access::Caller::anonymous() }
     }
 
     pub(crate) async fn put(&self, key: &JobKey, spec: &JobSpec) -> Result<(), Denied> {
@@ -126,7 +130,7 @@ impl<'a> Caller<'a> {
     }
 
     fn editor(&self) -> Editor<'_> {
-        Editor { store: self.store, clock: &self.clock, limits: &self.limits }
+        Editor { store: self.store, clock: &self.clock, limits: &self.limits, caller: &self.who }
     }
 
     fn intend_collection(&self) {

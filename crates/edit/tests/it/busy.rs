@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use punctual_edit::{EditError, Editor};
+use punctual_model::access::Caller;
 use punctual_model::{Clock, Collection, CollectionState, Limits, Sku};
 use punctual_store::Resources;
 use punctual_store::conformance::world::{a_collection, a_job, at};
@@ -48,7 +49,8 @@ async fn it_is_disabled_and_enabled_at_the_second_try_whole() {
     const JOBS: usize = 1_500;
     let (store, collection) = store(JOBS).await;
     let clock: Arc<dyn Clock> = Arc::new(Noon);
-    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default() };
+    let caller = Caller::anonymous();
+    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default(), caller: &caller };
     let switch = async |state| {
         let switched: Result<Collection, EditError<Infallible>> =
             editor.switch_collection(&collection.key, state).await;
@@ -71,7 +73,8 @@ async fn it_is_disabled_and_enabled_at_the_second_try_whole() {
 async fn a_plan_that_its_jobs_forbid_is_refused_and_another_is_written_at_the_first_try() {
     let (store, collection) = store(6).await;
     let clock: Arc<dyn Clock> = Arc::new(Noon);
-    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default() };
+    let caller = Caller::anonymous();
+    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default(), caller: &caller };
     let mut limits = Limits::default();
     limits.free.job_count_max = 6;
     let free = |existing: &Collection, _: Timestamp| {

@@ -1,7 +1,7 @@
 //! Callers, and what they may do.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::Scope;
 
@@ -91,15 +91,26 @@ pub struct Caller {
     pub grants: Arc<[Grant]>,
 }
 
+/// Made once, since one of them goes with every request.
+static ANONYMOUS: LazyLock<Caller> = LazyLock::new(|| Caller {
+    name: "anonymous".into(),
+    id: "00000000-0000-0000-0000-000000000000".into(),
+    kind: CallerKind::Anonymous,
+    grants: [Grant { role: Role::Owner, scope: Scope::Everything }].into(),
+});
+
+static NOBODY: LazyLock<Caller> =
+    LazyLock::new(|| Caller { name: "nobody".into(), grants: Arc::default(), ..Caller::anonymous() });
+
 impl Caller {
     /// Everybody, where the server asks nobody who they are.
     pub fn anonymous() -> Self {
-        Self {
-            name: "anonymous".into(),
-            id: "00000000-0000-0000-0000-000000000000".into(),
-            kind: CallerKind::Anonymous,
-            grants: [Grant { role: Role::Owner, scope: Scope::Everything }].into(),
-        }
+        ANONYMOUS.clone()
+    }
+
+    /// Somebody of whom nothing is known, and who may do nothing.
+    pub fn nobody() -> Self {
+        NOBODY.clone()
     }
 
     /// Whether the caller has a role, or one that includes it, on all of a scope.
