@@ -73,7 +73,7 @@ impl Answer {
         }
     }
 
-    fn with(status: StatusCode, body: &impl Serialize) -> Self {
+    pub(crate) fn with(status: StatusCode, body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).expect("answers are made of texts, numbers and lists of them");
         Self { status, content: Some((JSON, body.into())), headers: Vec::new() }
     }
@@ -89,7 +89,9 @@ impl Answer {
         let strict = HeaderValue::from_static("max-age=31536000; includeSubDomains");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, strict);
         ids.add_to(headers);
-        headers.extend(self.headers);
+        for (name, value) in self.headers {
+            headers.insert(name, value);
+        }
         if let Some((content_type, body)) = self.content {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
             if method != Method::HEAD {

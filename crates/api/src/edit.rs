@@ -3,13 +3,17 @@
 use punctual_arm::{ApiError, quota};
 use punctual_edit::{EditError, Editor};
 
+use punctual_model::access::Caller;
+
 use crate::answer::trouble;
+use crate::right::denied;
+use crate::route;
 use crate::state::ApiState;
 
 impl ApiState {
-    /// The editor of this server.
-    pub(crate) fn editor(&self) -> Editor<'_> {
-        Editor { store: &*self.store, clock: &self.clock, limits: &self.settings.limits }
+    /// Makes changes that a caller wants.
+    pub(crate) fn editor<'a>(&'a self, caller: &'a Caller) -> Editor<'a> {
+        Editor { store: &*self.store, clock: &self.clock, limits: &self.settings.limits, caller }
     }
 
     /// The error for a caller whose change was not made.
@@ -17,6 +21,10 @@ impl ApiState {
         let limits = &self.settings.limits;
         match error {
             EditError::Rejected(error) => error,
+            EditError::Denied(who_and_where) => {
+                let (caller, scope) = *who_and_where;
+                denied(&caller, route::write_action(&scope), &scope)
+            }
             EditError::NoGroup(key) => ApiError::group_not_found(&key.name),
             EditError::NoCollection(key) => ApiError::collection_not_found(&key),
             EditError::NoJob(key) => ApiError::job_not_found(&key),

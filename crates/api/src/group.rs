@@ -2,7 +2,8 @@
 
 use http::{StatusCode, header};
 use punctual_arm::{ApiError, id, page, provider};
-use punctual_model::{GroupKey, Name, guid};
+use punctual_model::access::Role;
+use punctual_model::{GroupKey, Name, Scope, guid};
 use punctual_store::Group;
 
 use crate::answer::{Answer, trouble};
@@ -14,8 +15,12 @@ use crate::unreadable;
 pub(crate) async fn list(state: &ApiState, call: &Call<'_>, subscription: &Name) -> Result<Answer, ApiError> {
     call.any_version()?;
     let groups = state.store.groups(subscription).await.map_err(|error| trouble(&error))?;
-    let answer = Answer::ok(&page::render(groups.items.iter().map(render).collect(), None))?;
-    Ok(unreadable::tell(state, answer, &groups.unreadable))
+    let readable = |group: &&Group| call.caller.may(Role::Reader, &Scope::Group(group.key.clone()));
+    let shown = groups.items.iter().filter(readable).map(render).collect();
+    let answer = Answer::ok(&page::render(shown, None))?;
+    // Rows that can't be read may be of others.
+    let all = call.caller.may(Role::Reader, &Scope::Subscription(subscription.clone()));
+    Ok(unreadable::tell(state, answer, if all { &groups.unreadable } else { &[] }))
 }
 
 /// `GET /subscriptions/{s}/resourcegroups/{rg}`
@@ -43,7 +48,7 @@ pub(crate) async fn put(
     call.any_version()?;
     id::check_group(key)?;
     let body = body.into_bytes().await?;
-    let editor = state.editor();
+    let editor = state.editor(&call.caller);
     let written = editor.put_group(key, |existing| {
         let location = existing.map(|group| group.location.as_str());
         provider::read_group(&body, location, &state.settings.locations)
@@ -56,7 +61,7 @@ pub(crate) async fn put(
 /// expect an operation to poll, so they get one that is complete.
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
     call.any_version()?;
-    state.editor().delete_group(key).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.caller).delete_group(key).await.map_err(|error| state.refused(error))?;
     let operation = guid(state.mint.random());
     let path = format!("/subscriptions/{}/operationresults/{operation}", key.subscription);
     let link = call.link(state, &path, "api-version", call.query.get("api-version").unwrap_or_default());

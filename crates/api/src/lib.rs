@@ -1,12 +1,13 @@
 //! The management API.
 //!
-//! Every request takes the same way: [`operation`] finds the operation, [`route`] calls the endpoint, which
-//! reads the request within bounds ([`request`]), converts it, has it decided and stored, and [`answer`] writes
-//! status, headers and body. There is no other layer. This crate does not know the runner: it changes the
-//! store, which wakes the runner.
+//! Every request takes the same way: [`operation`] finds the operation, [`access`] the caller, [`right`] checks whether
+//! the caller may, [`route`] calls the endpoint, which reads the request within bounds ([`request`]), converts it, has it
+//! decided and stored, and [`answer`] writes status, headers and body. There is no other layer. This crate does not
+//! know the runner: it changes the store, which wakes the runner.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod access;
 mod answer;
 mod collection;
 mod doctor;
@@ -19,18 +20,22 @@ mod operation;
 mod provider;
 mod refused;
 mod request;
+mod right;
 mod route;
 mod serve;
 mod state;
+mod token;
 mod unreadable;
 
 use std::sync::Arc;
 
 use axum::Router;
 
+pub use access::{Access, AccessMode};
 pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
 pub use operation::{Route, Verb};
 pub use refused::{HEAD_BYTES_MAX, HEADERS_MAX, refused_head};
+pub use right::Right;
 pub use route::ROUTES;
 pub use state::{ApiState, Settings};
 

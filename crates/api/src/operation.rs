@@ -54,6 +54,8 @@ pub enum Verb {
     Register,
     /// Takes that back.
     Unregister,
+    /// Gives another secret.
+    Rotate,
 }
 
 /// Why a request has no operation.
@@ -139,6 +141,7 @@ impl Route {
             Verb::Disable => "disable/action",
             Verb::Register => "register/action",
             Verb::Unregister => "unregister/action",
+            Verb::Rotate => "rotate/action",
         };
         format!("{}/{done}", self.resource)
     }
@@ -227,6 +230,8 @@ mod tests {
         check("listHistory", "Microsoft.Scheduler/jobcollections/jobs/jobhistories/read");
         check("putGroup", "Microsoft.Resources/subscriptions/resourceGroups/write");
         check("registerProvider", "Microsoft.Scheduler/register/action");
+        check("createToken", "Punctual/tokens/write");
+        check("rotateToken", "Punctual/tokens/rotate/action");
     }
 
     #[test]

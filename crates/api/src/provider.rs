@@ -27,7 +27,11 @@ pub(crate) async fn register(
     register: bool,
 ) -> Result<Answer, ApiError> {
     call.any_version()?;
-    state.editor().register(subscription, register).await.map_err(|error| state.refused(error))?;
+    state
+        .editor(&call.caller)
+        .register(subscription, register)
+        .await
+        .map_err(|error| state.refused(error))?;
     Answer::ok(&rendered(state, subscription).await?)
 }
 

@@ -8,6 +8,7 @@ use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use punctual_arm::{ApiError, ApiVersion, Dialect, Query};
+use punctual_model::access::Caller;
 
 use crate::refused::refused_headers;
 use crate::state::ApiState;
@@ -26,6 +27,8 @@ pub(crate) struct Call<'a> {
     headers: &'a HeaderMap,
     uri: &'a Uri,
     pub(crate) query: Query,
+    /// Who sent it: somebody without rights until that is known.
+    pub(crate) caller: Caller,
 }
 
 /// A body that was not read yet. It is separate because a body can't be shared between threads.
@@ -35,7 +38,17 @@ impl<'a> Call<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
         let query = parts.uri.query().filter(|query| query.len() <= TARGET_BYTES_MAX);
         let query = Query::decode(query.unwrap_or_default());
-        Self { headers: &parts.headers, uri: &parts.uri, query }
+        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody() }
+    }
+
+    /// Its headers.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.headers
+    }
+
+    /// Its path.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path()
     }
 
     /// Why the request is refused before anything else, if it is.
@@ -61,6 +74,12 @@ impl<'a> Call<'a> {
     /// The api-version of a scheduler operation.
     pub(crate) fn version(&self) -> Result<ApiVersion, ApiError> {
         ApiVersion::read(self.query.get("api-version"))
+    }
+
+    /// Checks that the api-version is Punctual's own, for operations that no other has.
+    pub(crate) fn own_version(&self, operation: &str) -> Result<ApiVersion, ApiError> {
+        let version = self.version()?;
+        if version.has_additions() { Ok(version) } else { Err(ApiError::operation_needs(operation, version)) }
     }
 
     /// Checks that there is an api-version, for operations that are equal in all of them.

@@ -4,13 +4,13 @@
 //! such operation. Tests compare `docs/reference/api.md` and `openapi.json` with this table.
 
 use punctual_arm::ApiError;
-use punctual_model::Level;
+use punctual_model::{Level, Scope};
 
 use crate::answer::Answer;
 use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
-use crate::{collection, doctor, group, health, job, openapi, provider};
+use crate::{collection, doctor, group, health, job, openapi, provider, token};
 
 const GET: &[&str] = &["GET"];
 const GET_OR_HEAD: &[&str] = &["GET", "HEAD"];
@@ -20,6 +20,7 @@ const PATCH: &[&str] = &["PATCH"];
 const DELETE: &[&str] = &["DELETE"];
 const POST: &[&str] = &["POST"];
 
+const TOKENS: &str = "Punctual/tokens";
 const PROVIDER: &str = "Microsoft.Scheduler";
 const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
 const GROUPS: &str = "Microsoft.Resources/subscriptions/resourceGroups";
@@ -42,6 +43,12 @@ pub const ROUTES: &[Route] = {
         route(Ready, "ready", GET_OR_HEAD, Everything, "readyz", Probe, "Punctual/health"),
         route(Doctor, "doctor", GET_OR_HEAD, Everything, "doctor", Read, "Punctual/doctor"),
         route(Describe, "describe", GET_OR_HEAD, Everything, "openapi.json", Read, "Punctual/openapi"),
+
+        route(ListTokens, "listTokens", GET, Everything, "tokens", Read, TOKENS),
+        route(CreateToken, "createToken", POST, Everything, "tokens", Write, TOKENS),
+        route(GetToken, "getToken", GET, Everything, "tokens/{tokenId}", Read, TOKENS),
+        route(RevokeToken, "revokeToken", DELETE, Everything, "tokens/{tokenId}", Delete, TOKENS),
+        route(RotateToken, "rotateToken", POST, Everything, "tokens/{tokenId}/rotate", Rotate, TOKENS),
 
         route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
         route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
@@ -88,6 +95,11 @@ pub(crate) enum Endpoint {
     Ready,
     Doctor,
     Describe,
+    ListTokens,
+    CreateToken,
+    GetToken,
+    RevokeToken,
+    RotateToken,
     ListProviders,
     GetProvider,
     RegisterProvider,
@@ -129,6 +141,11 @@ pub(crate) async fn answer(
         Endpoint::Ready => health::ready(state).await,
         Endpoint::Doctor => doctor::get(state).await,
         Endpoint::Describe => openapi::get(),
+        Endpoint::ListTokens => token::list(state, call).await,
+        Endpoint::CreateToken => token::create(state, asked, call, body).await,
+        Endpoint::GetToken => token::get(state, asked, call).await,
+        Endpoint::RevokeToken => token::revoke(state, asked, call).await,
+        Endpoint::RotateToken => token::rotate(state, asked, call, body).await,
         Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
         Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
         Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,
@@ -160,6 +177,16 @@ pub(crate) async fn answer(
         Endpoint::RunJob => job::run(state, call, asked.job()).await,
         Endpoint::ListHistory => job::history(state, call, asked.job()).await,
         Endpoint::ListOccurrences => job::occurrences(state, call, asked.job()).await,
+    }
+}
+
+/// What writing a scope is called as a right.
+pub(crate) fn write_action(scope: &Scope) -> &'static str {
+    match scope {
+        Scope::Everything | Scope::Subscription(_) => "Microsoft.Resources/subscriptions/write",
+        Scope::Group(_) => "Microsoft.Resources/subscriptions/resourceGroups/write",
+        Scope::Collection(_) => "Microsoft.Scheduler/jobcollections/write",
+        Scope::Job(_) => "Microsoft.Scheduler/jobcollections/jobs/write",
     }
 }
 

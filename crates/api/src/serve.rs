@@ -12,6 +12,7 @@ use punctual_model::Scope;
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
 use crate::request::{Call, UnreadBody};
+use crate::right::Right;
 use crate::route::{self, Endpoint, ROUTES};
 use crate::state::ApiState;
 
@@ -20,23 +21,35 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
     let (parts, body) = request.into_parts();
     let call = Call::new(&parts);
     let ids = Ids::new(&state);
+    let found = Operation::find(parts.method.as_str(), parts.uri.path());
     let answer = match call.refusal() {
         Some(error) => Err(error),
-        None => answer(&state, &call, UnreadBody(body), parts.method.as_str(), parts.uri.path()).await,
+        None => answer(&state, call, UnreadBody(body), parts.method.as_str(), found).await,
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
 }
 
+/// Asks who calls, then whether they may, and only then has the operation answered. Whoever does not say who they
+/// are is not even told which operations there are.
 async fn answer(
     state: &ApiState,
-    call: &Call<'_>,
+    mut call: Call<'_>,
     body: UnreadBody,
     method: &str,
-    path: &str,
+    found: Result<Operation, NoOperation>,
 ) -> Result<Answer, ApiError> {
-    match Operation::find(method, path) {
-        Ok(operation) => route::answer(&operation, state, call, body).await,
-        Err(NoOperation::Path) => Err(no_operation(path)),
+    if !found.as_ref().is_ok_and(|operation| operation.route.right() == Right::Open) {
+        call.caller = match state.access.identify(call.headers()) {
+            Ok(caller) => caller,
+            Err(unidentified) => return Ok(unidentified.answer()),
+        };
+    }
+    match found {
+        Ok(operation) => {
+            operation.check(&call.caller)?;
+            route::answer(&operation, state, &call, body).await
+        }
+        Err(NoOperation::Path) => Err(no_operation(call.path())),
         Err(NoOperation::Method { allowed }) => {
             let refusal = Answer::error(&ApiError::method_not_allowed(method));
             Ok(refusal.with_header(header::ALLOW, &allowed))
@@ -66,9 +79,10 @@ pub(crate) async fn serve_health(
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
-    let answer = match Operation::find(parts.method.as_str(), parts.uri.path()) {
+    let method = parts.method.as_str();
+    let answer = match Operation::find(method, parts.uri.path()) {
         Ok(operation) if served.contains(&operation.route.endpoint) => {
-            route::answer(&operation, &state, &Call::new(&parts), UnreadBody(body)).await
+            answer(&state, Call::new(&parts), UnreadBody(body), method, Ok(operation)).await
         }
         Ok(_) | Err(_) => Err(ApiError::no_operation(parts.uri.path())),
     };

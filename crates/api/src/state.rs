@@ -8,6 +8,8 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, Limits, Mint};
 use punctual_store::Store;
 
+use crate::Access;
+
 /// What all operations share.
 pub struct ApiState {
     /// What keeps the jobs.
@@ -18,6 +20,8 @@ pub struct ApiState {
     pub mint: Arc<dyn Mint>,
     /// The report of the inspector.
     pub inspection: Arc<dyn Inspection>,
+    /// Knows who calls.
+    pub access: Arc<Access>,
     /// What can be set.
     pub settings: Settings,
 }

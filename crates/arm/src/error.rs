@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use punctual_model::{CollectionKey, JobKey, JobState, Name};
+use jiff::Timestamp;
+use punctual_model::access::Token;
+use punctual_model::{CollectionKey, JobKey, JobState, Name, Scope};
 use punctual_recurrence::Problem;
 use serde_json::{Value, json};
 
 use crate::reader::shown;
 use crate::suggestion::nearest;
-use crate::{ApiVersion, Locations};
+use crate::{ApiVersion, Locations, id, time};
 
 /// How long a caller above the rate limit should wait: the window of the limit.
 const RETRY_AFTER_LIMIT_SECONDS: u64 = 60;
@@ -173,6 +175,37 @@ impl ApiError {
 
     // Requests that are not allowed.
 
+    /// 401: the request does not say who calls.
+    pub fn authentication_missing() -> Self {
+        let message = "Authentication failed. The 'Authorization' header is missing.";
+        Self::new(401, "AuthenticationFailed", message)
+    }
+
+    /// 401: what the request says of its caller can't be used; `why` is a sentence.
+    pub fn invalid_token(why: &str) -> Self {
+        Self::new(401, "InvalidAuthenticationToken", format!("The access token is invalid. {why}"))
+    }
+
+    /// 401: a token that was good until then.
+    pub fn expired_token(expired_at: Timestamp, now: Timestamp) -> Self {
+        let message = format!(
+            "The access token expiry UTC time '{}' is earlier than current UTC time '{}'.",
+            time::instant(expired_at),
+            time::instant(now)
+        );
+        Self::new(401, "ExpiredAuthenticationToken", message)
+    }
+
+    /// 403: the caller may not do this there.
+    pub fn authorization_failed(name: &str, client_id: &str, action: &str, scope: &Scope) -> Self {
+        let message = format!(
+            "The client '{name}' with object id '{client_id}' does not have authorization to perform action '{action}' \
+             over scope '{}'.",
+            id::scope(scope)
+        );
+        Self::new(403, "AuthorizationFailed", message)
+    }
+
     /// 403: the request comes from a page of another site in a browser.
     pub fn foreign_origin() -> Self {
         let message =
@@ -209,7 +242,35 @@ impl ApiError {
         Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
     }
 
+    /// 404: no such token.
+    pub fn token_not_found(id: &str) -> Self {
+        Self::new(404, "NotFound", format!("There is no token with the id '{}'.", shown(id)))
+    }
+
     // Conflicts with the present state.
+
+    /// 409: a token of this name exists.
+    pub fn token_exists(name: &str) -> Self {
+        Self::conflict(format!(
+            "There is a token '{name}' already: revoke it, rotate it or choose another name."
+        ))
+    }
+
+    /// 409: there are as many tokens as there may be.
+    pub fn too_many_tokens(max: usize) -> Self {
+        Self::conflict(format!(
+            "There are {max} tokens, which is as many as there may be: revoke some first."
+        ))
+    }
+
+    /// 409: a new secret would be refused like the old one.
+    pub fn token_is_expired(token: &Token) -> Self {
+        let expired_at = token.expires_at.map(time::instant).unwrap_or_default();
+        Self::conflict(format!(
+            "The token '{}' expired at {expired_at}: give a new expiresAt, or null for none.",
+            token.name
+        ))
+    }
 
     /// 409 with any message.
     pub fn conflict(message: impl Into<String>) -> Self {

@@ -1,6 +1,6 @@
 //! Resource ids, names and types, and what a name may be.
 
-use punctual_model::{CollectionKey, GroupKey, JobKey, Name};
+use punctual_model::{CollectionKey, GroupKey, JobKey, Name, Scope};
 
 use crate::ApiError;
 use crate::reader::shown;
@@ -36,6 +36,17 @@ pub fn job(key: &JobKey) -> String {
     )
 }
 
+/// The id of whatever a scope is; `/` for everything.
+pub fn scope(scope: &Scope) -> String {
+    match scope {
+        Scope::Everything => "/".to_owned(),
+        Scope::Subscription(name) => format!("/subscriptions/{name}"),
+        Scope::Group(key) => group(key),
+        Scope::Collection(key) => collection(key),
+        Scope::Job(key) => job(key),
+    }
+}
+
 /// The name that a job has in answers: `collection/job`.
 pub fn job_name(key: &JobKey) -> String {
     format!("{}/{}", key.collection.name, key.name)
@@ -68,16 +79,21 @@ pub fn check_job(key: &JobKey) -> Result<(), ApiError> {
 
 /// Checks the names of a new group and of its subscription.
 pub fn check_group(key: &GroupKey) -> Result<(), ApiError> {
-    let subscription = key.subscription.as_str();
-    let fits = (1..=64).contains(&subscription.len())
-        && subscription.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'));
-    refuse_unless(fits, "subscription", &key.subscription, "1 to 64 letters, digits, '-' and '_'")?;
+    check_subscription(&key.subscription)?;
     let name = key.name.as_str();
     let fits = (1..=90).contains(&name.chars().count())
         && !name.ends_with('.')
         && name.chars().all(|one| one.is_alphanumeric() || matches!(one, '-' | '_' | '.' | '(' | ')'));
     let rule = "1 to 90 letters, digits, '-', '_', '.', '(' and ')', not ending with a period";
     refuse_unless(fits, "resource group", &key.name, rule)
+}
+
+/// Judges the name of a subscription.
+pub fn check_subscription(name: &Name) -> Result<(), ApiError> {
+    let written = name.as_str();
+    let fits = (1..=64).contains(&written.len())
+        && written.chars().all(|one| one.is_ascii_alphanumeric() || matches!(one, '-' | '_'));
+    refuse_unless(fits, "subscription", name, "1 to 64 letters, digits, '-' and '_'")
 }
 
 fn refuse_unless(fits: bool, what: &str, name: &Name, rule: &str) -> Result<(), ApiError> {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use punctual_model::{Job, JobSpec, JobState};
 
 pub(crate) use read::JOB_BYTES_MAX;
-pub use read::{JobContext, ignored, read_patch, read_put};
+pub use read::{JobContext, ignored, read_patch, read_put, sends_secrets};
 
 use crate::{ApiVersion, Dialect, action, id, recurrence, time};
 

@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod action;
+pub mod challenge;
 pub mod collection;
 mod dialect;
 mod error;
@@ -34,6 +35,7 @@ mod scope;
 mod shape;
 mod suggestion;
 pub mod time;
+pub mod token;
 mod version;
 
 pub use collection::CollectionContext;
@@ -43,9 +45,10 @@ pub use job::JobContext;
 pub use json::{Json, Members};
 pub use location::Locations;
 pub use occurrence::OccurrencesPage;
-pub use page::{CollectionsPage, HistoryPage, JobsPage};
+pub use page::{CollectionsPage, HistoryPage, JobsPage, TokensPage};
 pub use preview::{Preview, read_preview};
 pub use punctual_recurrence::Problem;
 pub use query::Query;
-pub use scope::split_path;
+pub use scope::{read_scope, split_path};
+pub use token::{NewExpiry, NewToken};
 pub use version::ApiVersion;

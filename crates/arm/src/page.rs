@@ -17,6 +17,8 @@ pub const JOBS_LIMIT: usize = 1000;
 pub const HISTORY_LIMIT: usize = 500;
 /// The page size of collections.
 pub const COLLECTIONS_LIMIT: usize = 1000;
+/// How many tokens are listed at a time.
+pub const TOKENS_LIMIT: usize = 1000;
 const TOP_MAX: usize = 100;
 
 /// Which jobs of a collection to list.
@@ -129,6 +131,31 @@ impl CollectionsPage {
     /// The `$skiptoken` of the page after a collection.
     pub fn token(group: &Name, name: &Name) -> String {
         URL_SAFE_NO_PAD.encode(format!("c1\n{group}\n{name}"))
+    }
+}
+
+/// Which tokens of callers to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokensPage {
+    /// Those behind this name.
+    pub after: Option<Name>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl TokensPage {
+    /// Reads the query of a list of tokens.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let after = query.get("$skiptoken").map(|token| match read_token(token)?.split_once('\n') {
+            Some(("t1", name)) => Ok(name.into()),
+            _ => Err(unknown_token()),
+        });
+        Ok(Self { after: after.transpose()?, limit: TOKENS_LIMIT })
+    }
+
+    /// The `$skiptoken` of the page behind a token.
+    pub fn token(name: &str) -> String {
+        URL_SAFE_NO_PAD.encode(format!("t1\n{name}"))
     }
 }
 

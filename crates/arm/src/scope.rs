@@ -3,6 +3,9 @@
 use percent_encoding::percent_decode_str;
 use punctual_model::{CollectionKey, GroupKey, JobKey, Name, Scope};
 
+use crate::id;
+use crate::reader::shown;
+
 /// Splits a path into the narrowest scope that it names and the rest, without slashes around it:
 /// `/subscriptions/s/resourceGroups/g/providers` is the group `g` and `providers`. Fixed segments match in any
 /// letter case, names keep theirs. A slash at the end is ignored. None if the path does not begin with a slash,
@@ -27,6 +30,31 @@ pub fn split_path(path: &str) -> Option<(Scope, &str)> {
         return Some((Scope::Collection(collection), rest));
     };
     Some((Scope::Job(JobKey { collection, name: name(job)? }), tail))
+}
+
+/// Reads the scope of a grant: everything, a subscription, a group or a collection, whether it exists or not. Says
+/// what is wrong with it.
+pub fn read_scope(text: &str) -> Result<Scope, String> {
+    let unknown = || {
+        let known =
+            "/, /subscriptions/{s}, /subscriptions/{s}/resourceGroups/{g} or the id of a job collection";
+        format!("'{}' is no scope: use {known}", shown(text))
+    };
+    // No name in a scope has a percent sign, so that nothing needs to be encoded.
+    let scope = match split_path(text) {
+        Some((scope, "")) if !text.contains('%') && !text.contains("//") => scope,
+        Some(_) | None => return Err(unknown()),
+    };
+    let checked = match &scope {
+        Scope::Everything => Ok(()),
+        Scope::Subscription(name) => id::check_subscription(name),
+        Scope::Group(key) => id::check_group(key),
+        Scope::Collection(key) => id::check_collection(key),
+        Scope::Job(_) => {
+            return Err("names a job: grants are given on its collection".to_owned());
+        }
+    };
+    checked.map(|()| scope).map_err(|error| error.message.trim_end_matches('.').to_owned())
 }
 
 /// The segment after these literals, and the rest; none if the path does not begin with them or ends there.
@@ -72,6 +100,33 @@ mod tests {
         check(&format!("{base}/c/jobs/j/run/1"), Some((Scope::Job(collection.job("j")), "run/1")));
         let other = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/x/y";
         check(other, Some((Scope::Group(group), "providers/Microsoft.Storage/x/y")));
+    }
+
+    #[test]
+    fn the_scope_of_a_grant_is_read() {
+        let check = |text: &str, expected: Result<Scope, &str>| {
+            assert_eq!(
+                read_scope(text).map_err(|why| why.replace(&format!("'{text}'"), "it")),
+                expected.map_err(str::to_owned),
+                "{text}"
+            );
+        };
+        let collection = CollectionKey::new("s", "g", "c");
+        let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c";
+        check("/", Ok(Scope::Everything));
+        check("/subscriptions/s", Ok(Scope::Subscription("s".into())));
+        check("/subscriptions/S/resourcegroups/G/", Ok(Scope::Group(collection.group.clone())));
+        check(base, Ok(Scope::Collection(collection)));
+        let none = "it is no scope: use /, /subscriptions/{s}, /subscriptions/{s}/resourceGroups/{g} or the id of a job \
+                    collection";
+        for wrong in
+            ["", "s1", "//", "/healthz", "/subscriptions", "/subscriptions/s/x", "/subscriptions/%73"]
+        {
+            check(wrong, Err(none));
+        }
+        check(&format!("{base}/jobs/j"), Err("names a job: grants are given on its collection"));
+        let name = "The subscription name 's s' is invalid: it must be 1 to 64 letters, digits, '-' and '_'";
+        check("/subscriptions/s s", Err(name));
     }
 
     #[test]

@@ -61,6 +61,12 @@ const QUOTA: &[Member] = &[
     object("maxRecurrence", &[value("frequency"), value("interval")]),
 ];
 
+/// A token of a caller; its name is among those that any resource may have.
+pub(crate) const TOKEN: &[Member] = &[object("grants", &[value("role"), value("scope")]), value("expiresAt")];
+
+/// The new secret of a token.
+pub(crate) const TOKEN_ROTATION: &[Member] = &[value("expiresAt")];
+
 /// A job.
 pub(crate) const JOB: &[Member] = &[object("properties", JOB_PROPERTIES)];
 

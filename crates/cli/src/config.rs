@@ -25,6 +25,7 @@ pub(crate) use self::plans::Plans;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     pub(crate) server: Server,
+    pub(crate) auth: Auth,
     pub(crate) data: Data,
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
@@ -45,6 +46,21 @@ pub(crate) struct Server {
     pub(crate) role: Role,
     pub(crate) public_url: String,
     pub(crate) stop_grace_seconds: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Auth {
+    pub(crate) mode: AuthMode,
+}
+
+/// Whether callers must say who they are.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
+pub(crate) enum AuthMode {
+    Auto,
+    Required,
+    Off,
 }
 
 /// The role of a process.

@@ -4,7 +4,6 @@
 //! same checkup, printed for people or as JSON. Exit code 0 means no findings, 1 findings, 2 that the check
 //! could not be made.
 
-mod client;
 mod stopped;
 mod table;
 
@@ -12,8 +11,10 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::Context;
+use hyper::Method;
 use punctual_api::Checkup;
 
+use crate::client::{Access, Server};
 use crate::exit::{Exit, WrongUsage};
 use crate::options::{DoctorOptions, Output};
 
@@ -26,9 +27,14 @@ pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
             (checkup, dir.display().to_string())
         }
         None => {
-            let server = client::Server::read(&options.url, options.ca.as_deref())?;
-            let timeout = Duration::from_secs(options.timeout);
-            (runtime.block_on(server.ask(timeout))?, server.to_string())
+            let server = Server::read(&Access {
+                option: "--url",
+                url: &options.url,
+                ca: options.ca.as_deref(),
+                token_file: options.token_file.as_deref(),
+                timeout: Duration::from_secs(options.timeout),
+            })?;
+            (runtime.block_on(ask(&server))?, server.to_string())
         }
     };
     let mut output = io::stdout().lock();
@@ -40,6 +46,15 @@ pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
         }
     }
     exit(&checkup, &place)
+}
+
+async fn ask(server: &Server) -> Result<Checkup, WrongUsage> {
+    let reply = server.ask(Method::GET, "/doctor", None).await?;
+    if !reply.status.is_success() {
+        return Err(server.failed(&reply.refusal()));
+    }
+    let read = serde_json::from_slice(&reply.body);
+    read.map_err(|_| server.failed("its answer is no checkup; is it a Punctual server of this version?"))
 }
 
 fn exit(checkup: &Checkup, place: &str) -> anyhow::Result<Exit> {

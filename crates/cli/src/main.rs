@@ -3,6 +3,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod client;
 mod clock;
 mod config;
 mod doctor;
@@ -12,6 +13,7 @@ mod mint;
 mod options;
 mod preview;
 mod serve;
+mod token;
 
 use std::process::ExitCode;
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         Verb::Serve(options) => serve::serve(&options),
         Verb::Preview(options) => preview::preview(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
+        Verb::Token(options) => token::token(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

@@ -1,10 +1,13 @@
 //! What can be said on the command line.
 
+mod token;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
+pub(crate) use self::token::{CreateTokenOptions, Place, RotateTokenOptions, TokenOptions, TokenVerb};
 use crate::config::Role;
 
 /// A self-hosted job scheduler.
@@ -20,6 +23,7 @@ pub(crate) enum Verb {
     Serve(ServeOptions),
     Preview(PreviewOptions),
     Doctor(DoctorOptions),
+    Token(TokenOptions),
 }
 
 /// Run the server.
@@ -127,12 +131,22 @@ const PREVIEW_EXAMPLES: &str = r#"Examples:
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorOptions {
     /// Where the server is.
-    #[arg(long, value_name = "URL", env = "PUNCTUAL_URL", default_value = "http://127.0.0.1:8380")]
+    #[arg(
+        long,
+        visible_alias = "server",
+        value_name = "URL",
+        env = "PUNCTUAL_URL",
+        default_value = "http://127.0.0.1:8380"
+    )]
     pub(crate) url: String,
 
     /// A certificate to trust besides the system's authorities, in PEM.
     #[arg(long, value_name = "FILE", env = "PUNCTUAL_CA")]
     pub(crate) ca: Option<PathBuf>,
+
+    /// A file with the token that says who asks, instead of the environment variable PUNCTUAL_TOKEN.
+    #[arg(long, value_name = "FILE", env = "PUNCTUAL_TOKEN_FILE")]
+    pub(crate) token_file: Option<PathBuf>,
 
     /// How many seconds to wait for the server's answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]

@@ -1,5 +1,6 @@
 //! `punctual serve`: the server.
 
+mod access;
 mod connection;
 mod fire;
 mod inspect;
@@ -24,6 +25,7 @@ use punctual_model::{Clock, Mint};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{DataDirectory, Options as StoreOptions, SqliteStore};
 
+use self::access::Attending;
 use self::stop::Signals;
 use self::tls::Tls;
 use crate::clock::{VirtualClock, WatchedClock, real_now};
@@ -36,7 +38,7 @@ use crate::options::ServeOptions;
 pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
     let config = config::load(options.config.as_deref(), config::environment()?, overrides(options))?;
     log::start(&config.log)?;
-    check_listen(config.server.listen)?;
+    access::check_listen(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.context("could not start the runtime")?.block_on(run(config))
 }
@@ -61,7 +63,9 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
 
     let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
     let clock = schedule_clock(&config);
-    let store = open_store(&config.data, &mint)?;
+    let opened = open_store(&config.data, &mint)?;
+    let access = access::open(&config, opened.clone()).await?;
+    let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
 
     let running = actions.map(|actions| fire::start(&config, actions, &store, &clock, &mint)).transpose()?;
@@ -72,6 +76,7 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
         clock: Arc::clone(&clock),
         mint,
         inspection: inspector,
+        access: Arc::clone(&access),
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
@@ -91,7 +96,11 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     let handle = Handle::new();
     let stopping =
         tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running, inspecting));
-    welcome::print(&config, bound, tls.as_ref(), clock.now());
+    if tls.is_none() && !bound.ip().is_loopback() {
+        tracing::warn!("tokens go over the network in clear: serve TLS, or let a proxy do so");
+    }
+    let attending = Attending::start(&access);
+    welcome::print(&config, bound, tls.as_ref(), clock.now(), access.required());
     let served = match tls {
         None => {
             let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
@@ -110,12 +119,13 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     served.context("the server failed")?;
     // Only a signal ends the server, so everything else is being stopped as well.
     stopping.await.context("could not stop")?;
+    attending.stop().await;
     tracing::info!("stopped");
     Ok(Exit::Fine)
 }
 
 /// Locks the data directory before anything in it is read or made, including the keys.
-fn open_store(data: &Data, mint: &Arc<dyn Mint>) -> anyhow::Result<Arc<dyn Store>> {
+pub(crate) fn open_store(data: &Data, mint: &Arc<dyn Mint>) -> anyhow::Result<Arc<SqliteStore>> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
     let keys = keys::open(data, &directory, mint.as_ref())?;
     let vault = Arc::new(Vault::new(&keys.ring));
@@ -150,17 +160,6 @@ fn overrides(options: &ServeOptions) -> Vec<Override> {
     let patience = options.clock_patience.map(|seconds| seconds.to_string());
     add("--clock-patience", "clock", "patience_seconds", patience);
     overrides
-}
-
-/// Refuses to listen on addresses that others can reach.
-fn check_listen(address: SocketAddr) -> Result<(), WrongUsage> {
-    if address.ip().is_loopback() {
-        return Ok(());
-    }
-    Err(WrongUsage(format!(
-        "{address} can be reached from other machines, and this version can't ask callers who they are yet: \
-         listen on 127.0.0.1, or put a proxy in front that authenticates"
-    )))
 }
 
 /// Opens the port. Callers can connect from now on, and are answered when everything has started.

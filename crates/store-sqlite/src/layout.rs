@@ -1,7 +1,7 @@
 //! The files of a data directory, and who may read them.
 
 /// The data file.
-pub(crate) const DATABASE: &str = "punctual.db";
+pub const DATABASE: &str = "punctual.db";
 /// What was written and is not in the data file yet.
 pub(crate) const WAL: &str = "punctual.db-wal";
 /// Where what is in it.

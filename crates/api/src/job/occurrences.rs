@@ -14,10 +14,7 @@ use crate::state::ApiState;
 const AHEAD: SignedDuration = SignedDuration::from_hours(31 * 24);
 
 pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
-    let version = call.version()?;
-    if !version.has_additions() {
-        return Err(ApiError::operation_needs("occurrences", version));
-    }
+    call.own_version("occurrences")?;
     let asked = OccurrencesPage::read(&call.query)?;
     let (collection, job) = find(state, key).await?;
     let now = state.now();

@@ -2,11 +2,14 @@
 
 use punctual_arm::{ApiError, JobContext, job};
 use punctual_edit::WrittenJob;
-use punctual_model::JobKey;
+use punctual_model::access::Role;
+use punctual_model::{JobKey, Scope};
 
 use super::{conversion, in_flight, render};
 use crate::answer::Answer;
 use crate::request::{Call, UnreadBody};
+use crate::right::denied;
+use crate::route;
 use crate::state::ApiState;
 
 pub(crate) async fn patch(
@@ -18,8 +21,13 @@ pub(crate) async fn patch(
     let version = call.version()?;
     let dialect = call.dialect(false);
     let body = body.into_bytes().await?;
+    let scope = Scope::Job(key.clone());
+    // Whether a secret that is sent is the stored one must not show by what is allowed.
+    if !call.caller.may(Role::Contributor, &scope) && job::sends_secrets(&body) {
+        return Err(denied(&call.caller, route::write_action(&scope), &scope));
+    }
     let ignored = job::ignored(&body, version);
-    let editor = state.editor();
+    let editor = state.editor(&call.caller);
     let written = editor.patch_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let context = JobContext { version, sku, limits, now, put_at: existing.put_at };

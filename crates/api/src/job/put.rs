@@ -20,7 +20,7 @@ pub(crate) async fn put(
     id::check_job(key)?;
     let body = body.into_bytes().await?;
     let ignored = job::ignored(&body, version);
-    let editor = state.editor();
+    let editor = state.editor(&call.caller);
     let written = editor.put_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let context = JobContext { version, sku, limits, now, put_at: now };

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
+mod access;
 mod collection;
 mod concurrency;
 mod dialect;
@@ -20,6 +21,7 @@ mod patch;
 mod quota;
 mod recurrence;
 mod secret;
+mod token;
 mod unknown;
 mod version;
 mod world;

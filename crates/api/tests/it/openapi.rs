@@ -93,6 +93,9 @@ async fn every_reference_leads_somewhere_and_every_part_is_used() {
         assert!(document.pointer(target.strip_prefix('#').unwrap()).is_some(), "{target}");
     }
     for (kind, parts) in document["components"].as_object().unwrap() {
+        if kind == "securitySchemes" {
+            continue; // They are named, not referred to.
+        }
         for name in parts.as_object().unwrap().keys() {
             let target = format!("#/components/{kind}/{name}");
             assert!(found.contains(&target), "{target} is used nowhere");

@@ -9,11 +9,12 @@ use axum::body::Body;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{ApiState, Settings};
+use punctual_api::{Access, AccessMode, ApiState, Settings};
+use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_model::{Clock, Limits, Mint, Outcome, OutcomeKind};
-use punctual_store::{Agenda, Archive, ClaimAsk, MemoryStore, Settled, Settlement};
+use punctual_store::{Agenda, Archive, Callers, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -23,7 +24,8 @@ pub(crate) const BASE: &str =
 
 pub(crate) struct World {
     router: Router,
-    store: Arc<MemoryStore>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) access: Arc<Access>,
     clock: Arc<ManualClock>,
     inspector: Arc<Told>,
 }
@@ -58,17 +60,28 @@ impl World {
 
     /// The same with other limits of the plans.
     pub(crate) fn with_limits(limits: Limits) -> Self {
+        Self::build(limits, AccessMode::Off)
+    }
+
+    /// The same that asks who calls; before its tokens are read it lets nobody in.
+    pub(crate) fn with_access(mode: AccessMode) -> Self {
+        Self::build(Limits::default(), mode)
+    }
+
+    fn build(limits: Limits, mode: AccessMode) -> Self {
         let store = Arc::new(MemoryStore::new());
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
+        let access = Arc::new(Access::new(store.clone(), clock.clone(), mode));
         let state = ApiState {
             store: store.clone(),
             clock: clock.clone(),
             mint: Arc::new(CountingMint(AtomicU64::new(0))),
             inspection: inspector.clone(),
+            access: access.clone(),
             settings: Settings { limits, ..Settings::default() },
         };
-        Self { router: punctual_api::router(Arc::new(state)), store, clock, inspector }
+        Self { router: punctual_api::router(Arc::new(state)), store, access, clock, inspector }
     }
 
     /// A server with an empty Standard collection `Jc`.
@@ -76,6 +89,26 @@ impl World {
         let world = Self::empty();
         world.put("Jc", json!({"location": "West US"})).await.is(201);
         world
+    }
+
+    /// Gives somebody a token, and answers its secret.
+    pub(crate) async fn token(&self, name: &str, grants: &[(Role, &str)]) -> String {
+        let grant = |(role, scope): &(Role, &str)| Grant {
+            role: *role,
+            scope: punctual_arm::read_scope(scope).unwrap(),
+        };
+        let grants = grants.iter().map(grant).collect();
+        let mint = SecretMint(AtomicU64::new(self.store.tokens().await.unwrap().len() as u64 + 1));
+        let (token, secret) = Token::issue(name.to_owned(), grants, None, self.clock.now(), &mint);
+        self.store.create_token(&token).await.unwrap();
+        self.access.refresh().await.unwrap();
+        secret.expose().to_owned()
+    }
+
+    /// The id of the token of a name.
+    pub(crate) async fn token_id(&self, name: &str) -> String {
+        let tokens = self.store.tokens().await.unwrap();
+        tokens.into_iter().find(|token| token.name == name).unwrap().id.0
     }
 
     /// Says what the inspector knows.
@@ -254,6 +287,16 @@ struct ManualClock(Mutex<Timestamp>);
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().unwrap()
+    }
+}
+
+/// Draws what no other mint of a test draws.
+struct SecretMint(AtomicU64);
+
+impl Mint for SecretMint {
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1 << 32, Ordering::Relaxed))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     }
 }
 

@@ -87,6 +87,24 @@ pub fn read_patch(
     Ok(spec)
 }
 
+/// The members that hold secrets.
+const SECRETS: [&str; 5] = ["password", "pfx", "secret", "sasToken", "sasKey"];
+
+/// Whether a body sends a secret, or takes one away, wherever that is.
+pub fn sends_secrets(body: &[u8]) -> bool {
+    fn within(value: &Json<'_>) -> bool {
+        match value {
+            Json::Object(members) => members.iter().any(|(name, value)| {
+                SECRETS.iter().any(|secret| secret.eq_ignore_ascii_case(name)) || within(value)
+            }),
+            Json::List(items) => items.iter().any(within),
+            Json::Null | Json::Bool(_) | Json::Integer(_) | Json::Float(_) | Json::Text(_) => false,
+        }
+    }
+    // A body that is no JSON is refused by whoever reads it.
+    parse_object(body).is_ok_and(|document| within(&document))
+}
+
 /// The unknown members of a body, which are ignored under this api-version, as the value of a header.
 pub fn ignored(body: &[u8], version: ApiVersion) -> Option<String> {
     shape::ignored(body, shape::JOB, version)

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error};
 
-use super::{LogFormat, Role, SaslConfig, TlsMode};
+use super::{AuthMode, LogFormat, Role, SaslConfig, TlsMode};
 
 /// An address and a port.
 pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
@@ -86,6 +86,14 @@ impl TryFrom<String> for Role {
 
     fn try_from(text: String) -> Result<Self, String> {
         word("role", &text, &[("all", Self::All), ("api", Self::Api), ("runner", Self::Runner)])
+    }
+}
+
+impl TryFrom<String> for AuthMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        word("mode", &text, &[("auto", Self::Auto), ("required", Self::Required), ("off", Self::Off)])
     }
 }
 

@@ -11,8 +11,8 @@ use super::tls::{Name, Tls};
 use crate::config::{Config, Role};
 
 /// Prints it. If nobody reads it any more, the server goes on.
-pub(super) fn print(config: &Config, bound: SocketAddr, tls: Option<&Tls>, now: Timestamp) {
-    let _ = write(&mut std::io::stdout().lock(), config, bound, tls, now);
+pub(super) fn print(config: &Config, bound: SocketAddr, tls: Option<&Tls>, now: Timestamp, asked: bool) {
+    let _ = write(&mut std::io::stdout().lock(), config, bound, tls, now, asked);
 }
 
 fn write(
@@ -21,6 +21,7 @@ fn write(
     bound: SocketAddr,
     tls: Option<&Tls>,
     now: Timestamp,
+    asked: bool,
 ) -> io::Result<()> {
     writeln!(
         output,
@@ -36,10 +37,17 @@ fn write(
             config.clock.speed
         )?;
     }
-    let curl = match tls {
+    let mut curl = match tls {
         None => Curl { base: format!("http://{}", local(bound)), options: String::new() },
         Some(tls) => Curl::secure(local(bound), &tls.names, &tls.certificate_file),
     };
+    if asked {
+        curl.options += "-H \"Authorization: Bearer $PUNCTUAL_TOKEN\" ";
+        writeln!(
+            output,
+            "Callers need a token, made by `punctual token create`; here it is in PUNCTUAL_TOKEN"
+        )?;
+    }
     match config.server.role {
         Role::All => {}
         Role::Api => writeln!(output, "Role api: nothing fires")?,
@@ -116,7 +124,7 @@ fn host_name(name: &Name) -> Option<String> {
 }
 
 /// Quotes a text as one word of a shell.
-fn quoted(text: &str) -> Cow<'_, str> {
+pub(super) fn quoted(text: &str) -> Cow<'_, str> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/-._~+:@%,".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
         return text.into();

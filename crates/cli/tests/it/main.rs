@@ -22,4 +22,5 @@ mod serve;
 mod server;
 mod small_disk;
 mod start;
+mod token;
 mod wall_clock;

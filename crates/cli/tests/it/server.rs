@@ -91,12 +91,25 @@ impl Server {
 
     /// One request on a connection of its own.
     pub(crate) fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        self.call_as(None, method, path, body)
+    }
+
+    /// The same by the holder of a token.
+    pub(crate) fn call_as(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
         let body = body.map(Value::to_string).unwrap_or_default();
+        let authorization =
+            token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.address,
             body.len()
         )

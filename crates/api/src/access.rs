@@ -1,0 +1,183 @@
+//! Who calls: the tokens that are known, and the caller of a request.
+//!
+//! All tokens are kept in memory, by the hash of their secret, so that a request asks no store. Whatever changes
+//! them is told by [`Callers::token_changes`], and they are read again; the endpoints of tokens wait for that, so that
+//! a token that was revoked is refused when its owner is told so. Uses are kept beside the tokens and written once a
+//! minute. Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
+
+mod answer;
+mod known;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use http::{HeaderMap, header};
+use jiff::Timestamp;
+use punctual_model::Clock;
+use punctual_model::access::{Caller, Token, TokenSecret};
+use punctual_store::{Callers, Trouble};
+use tokio::sync::Mutex;
+use tokio::time::MissedTickBehavior;
+
+pub(crate) use self::answer::Unidentified;
+use self::known::Known;
+
+/// How often uses are written.
+const NOTE_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long to wait after the tokens could not be read before they are read again: a revocation shall be in force
+/// within a second.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Whether callers must say who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessMode {
+    /// No: everybody may do everything.
+    Off,
+    /// As soon as there is a token.
+    Auto,
+    /// Yes.
+    Required,
+}
+
+/// Knows who calls.
+pub struct Access {
+    store: Arc<dyn Callers>,
+    clock: Arc<dyn Clock>,
+    mode: AccessMode,
+    known: RwLock<Arc<Known>>,
+    /// Whether callers must say who they are now. True until the tokens were read once; from then on it does not
+    /// go back to false, so that whoever revokes the last token does not open the server.
+    required: AtomicBool,
+    /// Held while tokens are read and put in place: an older reading must not take the place of a newer one.
+    reading: Mutex<bool>,
+}
+
+impl Access {
+    /// Knows nobody before the first [refresh](Self::refresh). The clock is the real one.
+    pub fn new(store: Arc<dyn Callers>, clock: Arc<dyn Clock>, mode: AccessMode) -> Self {
+        let required = AtomicBool::new(mode != AccessMode::Off);
+        Self { store, clock, mode, known: RwLock::default(), required, reading: Mutex::new(false) }
+    }
+
+    /// Reads the tokens anew. What was changed before the call is in force after it.
+    pub async fn refresh(&self) -> Result<(), Trouble> {
+        let mut read_once = self.reading.lock().await;
+        let tokens = self.store.tokens().await?;
+        let any = !tokens.is_empty();
+        let known = Arc::new(Known::new(tokens, &self.known()));
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        if self.mode == AccessMode::Auto && (any || !*read_once) {
+            self.required.store(any, Ordering::Release);
+        }
+        *read_once = true;
+        Ok(())
+    }
+
+    /// Whether callers must say who they are.
+    pub fn required(&self) -> bool {
+        self.required.load(Ordering::Acquire)
+    }
+
+    /// Whether there is no token at all.
+    pub fn is_empty(&self) -> bool {
+        self.known().is_empty()
+    }
+
+    /// Follows changes and notes uses, for ever.
+    pub async fn attend(&self) {
+        let mut changes = self.store.token_changes();
+        let mut ticks = tokio::time::interval(NOTE_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                changed = changes.changed() => match changed {
+                    Ok(()) => self.refresh_until_done().await,
+                    // The store is closed, and with it this process is about to end.
+                    Err(_) => std::future::pending().await,
+                },
+                _ = ticks.tick() => self.note_uses().await,
+            }
+        }
+    }
+
+    async fn refresh_until_done(&self) {
+        while let Err(error) = self.refresh().await {
+            tracing::warn!(%error, "could not read the tokens after a change; trying again");
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Writes the uses that were not written yet. What can't be written is tried again with the next ones.
+    pub async fn note_uses(&self) {
+        let known = self.known();
+        let uses = known.unnoted();
+        if uses.is_empty() {
+            return;
+        }
+        match self.store.note_token_uses(&uses).await {
+            Ok(()) => known.noted(&uses),
+            Err(error) => tracing::warn!(%error, "could not note the uses of tokens"),
+        }
+    }
+
+    /// Who sent a request with these headers.
+    pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Caller, Unidentified> {
+        if !self.required() {
+            return Ok(Caller::anonymous());
+        }
+        let now = self.now();
+        let secret = read_secret(headers, now)?;
+        let known = self.known();
+        let Some(entry) = known.find(&secret.hash()) else { return Err(Unidentified::unknown(now)) };
+        if let Some(expired_at) = entry.expires_at.filter(|expires_at| *expires_at <= now) {
+            return Err(Unidentified::Expired { expired_at, now });
+        }
+        entry.used(now);
+        Ok(entry.caller.clone())
+    }
+
+    /// The tokens as they are stored, with uses that are not written yet.
+    pub(crate) async fn tokens(&self) -> Result<Vec<Token>, Trouble> {
+        let mut tokens = self.store.tokens().await?;
+        let known = self.known();
+        for token in &mut tokens {
+            token.last_used_at = token.last_used_at.max(known.last_use(&token.hash));
+        }
+        Ok(tokens)
+    }
+
+    /// What keeps the tokens.
+    pub(crate) fn store(&self) -> &dyn Callers {
+        &*self.store
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The secret that a request carries.
+fn read_secret(headers: &HeaderMap, now: Timestamp) -> Result<TokenSecret, Unidentified> {
+    let invalid = |why| Unidentified::Invalid { why, now };
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next().ok_or(Unidentified::Missing)?;
+    if values.next().is_some() {
+        return Err(invalid("There is more than one 'Authorization' header."));
+    }
+    let text = value
+        .to_str()
+        .map_err(|_| invalid("The 'Authorization' header has characters that no token has."))?;
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(invalid("The 'Authorization' header must be 'Bearer' and a token."));
+    }
+    TokenSecret::parse(token.trim()).ok_or_else(|| {
+        invalid("It is not one of this server's: those have 53 characters and begin with 'pct_'. It may be cut off or mistyped.")
+    })
+}

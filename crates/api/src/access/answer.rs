@@ -1,0 +1,38 @@
+//! What a request is told that does not show who sends it.
+
+use http::header;
+use jiff::Timestamp;
+use punctual_arm::{ApiError, challenge};
+
+use crate::answer::Answer;
+
+/// Why it is not known who sent a request. What is told of it is of use to the holder of the secret, and tells
+/// others nothing: a token that was revoked is told like one that never was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unidentified {
+    /// It does not say.
+    Missing,
+    /// What it says can't be used.
+    Invalid { why: &'static str, now: Timestamp },
+    /// By a token that was good until then.
+    Expired { expired_at: Timestamp, now: Timestamp },
+}
+
+impl Unidentified {
+    /// By a token that there is not.
+    pub(crate) fn unknown(now: Timestamp) -> Self {
+        let why = "It is unknown: it was revoked or rotated, or another server made it. An owner can make a new one.";
+        Self::Invalid { why, now }
+    }
+
+    pub(crate) fn answer(self) -> Answer {
+        let (error, challenge) = match self {
+            Self::Missing => (ApiError::authentication_missing(), challenge::ASK.to_owned()),
+            Self::Invalid { why, now } => (ApiError::invalid_token(why), challenge::ask_anew(now)),
+            Self::Expired { expired_at, now } => {
+                (ApiError::expired_token(expired_at, now), challenge::ask_anew(now))
+            }
+        };
+        Answer::error(&error).with_header(header::WWW_AUTHENTICATE, &challenge)
+    }
+}

@@ -1,0 +1,79 @@
+//! The right that each operation takes: the one table that says so.
+//!
+//! It has an arm for every endpoint and none for "all others", so that a new one does not compile before its right
+//! is written down here. Each right is checked before the body is read. What depends on the body is checked by
+//! whoever has read it: an operator's PATCH in the edit layer, the grants of a new token in its endpoint.
+
+use punctual_arm::ApiError;
+use punctual_model::Scope;
+use punctual_model::access::{Caller, Role};
+
+use crate::operation::{Operation, Route};
+use crate::route::Endpoint;
+
+/// What a caller must have for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Nothing: nobody is asked who they are.
+    Open,
+    /// A role on all of the scope that the path names.
+    On(Role),
+    /// A role on that scope or on something in it. The operation shows and changes no more than that.
+    Within(Role),
+}
+
+impl Route {
+    /// The least that a caller must have.
+    pub fn right(&self) -> Right {
+        use Endpoint::*;
+        match self.endpoint {
+            Live | Ready => Right::Open,
+            // Says nothing of what is on the server.
+            Welcome => Right::Within(Role::Reader),
+            Doctor | Describe => Right::On(Role::Reader),
+            // Clients ask these first, whatever the caller may do in the subscription.
+            ListProviders | GetProvider | GetGroupOperation => Right::Within(Role::Reader),
+            RegisterProvider | UnregisterProvider => Right::On(Role::Contributor),
+            ListGroups | ListCollectionsOfSubscription | ListCollectionsOfGroup => {
+                Right::Within(Role::Reader)
+            }
+            GetGroup | ProbeGroup | GetCollection | ListJobs | GetJob | ListHistory | ListOccurrences => {
+                Right::On(Role::Reader)
+            }
+            EnableCollection | DisableCollection | RunJob => Right::On(Role::Operator),
+            // The edit layer asks for more if more than the state is changed.
+            PatchCollection | PatchJob => Right::On(Role::Operator),
+            PutGroup | DeleteGroup | PutCollection | DeleteCollection | PutJob | DeleteJob => {
+                Right::On(Role::Contributor)
+            }
+            ListTokens | CreateToken | GetToken | RevokeToken | RotateToken => Right::Within(Role::Owner),
+        }
+    }
+}
+
+impl Right {
+    /// Whether a caller has it on a scope.
+    pub fn held_by(self, caller: &Caller, scope: &Scope) -> bool {
+        match self {
+            Self::Open => true,
+            Self::On(role) => caller.may(role, scope),
+            Self::Within(role) => caller.may_below(role, scope),
+        }
+    }
+}
+
+impl Operation {
+    /// Refuses a caller that lacks the right. Nothing was read yet, so that the answer does not tell whether what
+    /// the path names is there.
+    pub(crate) fn check(&self, caller: &Caller) -> Result<(), ApiError> {
+        if self.route.right().held_by(caller, &self.scope) {
+            return Ok(());
+        }
+        Err(denied(caller, &self.route.action(), &self.scope))
+    }
+}
+
+/// 403 for a caller that may not do something to a scope.
+pub(crate) fn denied(caller: &Caller, action: &str, scope: &Scope) -> ApiError {
+    ApiError::authorization_failed(&caller.name, &caller.id, action, scope)
+}

@@ -1,0 +1,79 @@
+//! Who may call: whether callers are asked, and the refusal to let everybody in from other machines.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use punctual_api::{Access, AccessMode};
+use punctual_store::Callers;
+use punctual_store_sqlite::layout;
+use tokio::task::JoinHandle;
+
+use super::welcome::quoted;
+use crate::clock::RealClock;
+use crate::config::{AuthMode, Config};
+use crate::exit::WrongUsage;
+
+/// Refuses to listen where strangers could come in, as far as that shows before the data is opened.
+pub(super) fn check_listen(config: &Config) -> Result<(), WrongUsage> {
+    if config.server.listen.ip().is_loopback() {
+        return Ok(());
+    }
+    if config.auth.mode == AuthMode::Off {
+        return Err(WrongUsage(format!(
+            "auth.mode: \"off\" lets everybody do everything, and {} can be reached from other machines: listen on \
+             127.0.0.1, or set it to \"required\"",
+            config.server.listen
+        )));
+    }
+    if config.data.dir.join(layout::DATABASE).exists() { Ok(()) } else { Err(nobody_may_call(config)) }
+}
+
+/// Knows who may call from now on.
+pub(super) async fn open(config: &Config, store: Arc<dyn Callers>) -> anyhow::Result<Arc<Access>> {
+    let local = config.server.listen.ip().is_loopback();
+    let mode = match config.auth.mode {
+        AuthMode::Off => AccessMode::Off,
+        AuthMode::Auto if local => AccessMode::Auto,
+        AuthMode::Auto | AuthMode::Required => AccessMode::Required,
+    };
+    let access = Access::new(store, Arc::new(RealClock), mode);
+    access.refresh().await.context("could not read the tokens")?;
+    if !local && access.is_empty() {
+        return Err(nobody_may_call(config).into());
+    }
+    Ok(Arc::new(access))
+}
+
+fn nobody_may_call(config: &Config) -> WrongUsage {
+    let dir = config.data.dir.to_string_lossy();
+    let key_file = config.data.key_file.to_string_lossy();
+    let key_file =
+        if key_file.is_empty() { String::new() } else { format!(" --key-file {}", quoted(&key_file)) };
+    WrongUsage(format!(
+        "{} can be reached from other machines, and nobody has a token yet. Make one for yourself, which prints its \
+         secret, and start again:\n  punctual token create admin --role owner --scope / --data {}{key_file}\nOr listen \
+         on 127.0.0.1, where no token is needed",
+        config.server.listen,
+        quoted(&dir)
+    ))
+}
+
+/// Follows changes of tokens and notes their uses.
+pub(super) struct Attending {
+    access: Arc<Access>,
+    task: JoinHandle<()>,
+}
+
+impl Attending {
+    pub(super) fn start(access: &Arc<Access>) -> Self {
+        let attended = Arc::clone(access);
+        let task = tokio::spawn(async move { attended.attend().await });
+        Self { access: Arc::clone(access), task }
+    }
+
+    /// To be called when nobody is served any more: notes the last uses.
+    pub(super) async fn stop(self) {
+        self.task.abort();
+        self.access.note_uses().await;
+    }
+}

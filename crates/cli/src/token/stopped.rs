@@ -1,0 +1,101 @@
+//! The tokens in the data of a stopped server. As long as they are looked at, no server starts on it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use punctual_arm::{ApiError, NewExpiry, NewToken, token};
+use punctual_model::Mint;
+use punctual_model::access::{Token, TokenId, TokenSecret};
+use punctual_store::{Callers, Refusal, WriteError};
+use punctual_store_sqlite::{OpenError, SqliteStore, layout};
+use serde_json::Value;
+
+use crate::clock::real_now;
+use crate::config::Data;
+use crate::exit::WrongUsage;
+use crate::file_size;
+use crate::mint::RealMint;
+use crate::serve::open_store;
+
+pub(super) struct Stopped {
+    store: Arc<SqliteStore>,
+    mint: Arc<dyn Mint>,
+}
+
+impl Stopped {
+    /// `new` makes what is not there, as a first start would.
+    pub(super) async fn open(dir: &Path, key_file: Option<&Path>, new: bool) -> anyhow::Result<Self> {
+        file_size::survive_limit().await.context("could not listen for signals")?;
+        if !new && !dir.join(layout::DATABASE).exists() {
+            let message =
+                format!("there is no data of a server in {}: --data names its directory", dir.display());
+            return Err(WrongUsage(message).into());
+        }
+        let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
+        let key_file = key_file.map(Path::to_owned).unwrap_or_default();
+        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &mint).map_err(|error| {
+            match error.downcast_ref::<OpenError>() {
+                Some(owned @ OpenError::Owned { .. }) => WrongUsage(format!(
+                    "{owned}; or ask the server that runs, with --server and without --data"
+                ))
+                .into(),
+                _ => error,
+            }
+        })?;
+        Ok(Self { store, mint })
+    }
+
+    pub(super) async fn list(&self) -> anyhow::Result<Vec<Value>> {
+        Ok(self.tokens().await?.iter().map(|token| token::answer(token).to_value()).collect())
+    }
+
+    pub(super) async fn create(&self, body: &Value) -> anyhow::Result<Value> {
+        let now = real_now();
+        let read = token::read_create(body.to_string().as_bytes(), now).map_err(refused)?;
+        let NewToken { name, grants, expires_at } = read;
+        let (token, secret) = Token::issue(name, grants, expires_at, now, &*self.mint);
+        match self.store.create_token(&token).await {
+            Ok(()) => Ok(token::answer_with_secret(&token, &secret).to_value()),
+            Err(WriteError::Trouble(error)) => Err(error).context("could not create the token"),
+            Err(WriteError::Refused(Refusal::TooManyTokens { max })) => {
+                Err(refused(ApiError::too_many_tokens(max)).into())
+            }
+            Err(WriteError::Refused(_)) => Err(refused(ApiError::token_exists(&token.name)).into()),
+        }
+    }
+
+    pub(super) async fn rotate(&self, id: &str, body: &Value) -> anyhow::Result<Value> {
+        let now = real_now();
+        let tokens = self.tokens().await?;
+        let missing = || refused(ApiError::token_not_found(id));
+        let mut token = tokens.into_iter().find(|token| token.id.0 == id).ok_or_else(missing)?;
+        match token::read_rotate(body.to_string().as_bytes(), now).map_err(refused)? {
+            NewExpiry::Until(expires_at) => token.expires_at = expires_at,
+            NewExpiry::Kept if token.expired(now) => {
+                let message =
+                    format!("the token '{}' is expired: say by --expires how long it shall live", token.name);
+                return Err(WrongUsage(message).into());
+            }
+            NewExpiry::Kept => {}
+        }
+        let secret = TokenSecret::generate(&*self.mint);
+        token.hash = secret.hash();
+        self.store.replace_token(&token).await.context("could not rotate the token")?;
+        Ok(token::answer_with_secret(&token, &secret).to_value())
+    }
+
+    pub(super) async fn revoke(&self, id: &str) -> anyhow::Result<()> {
+        self.store.delete_token(&TokenId(id.to_owned())).await.context("could not revoke the token")?;
+        Ok(())
+    }
+
+    async fn tokens(&self) -> anyhow::Result<Vec<Token>> {
+        self.store.tokens().await.context("could not read the tokens")
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the end of the error's life")]
+fn refused(error: ApiError) -> WrongUsage {
+    WrongUsage(error.message.trim_end_matches('.').to_owned())
+}
