@@ -232,3 +232,19 @@ fn sql_text_lives_only_in_the_store_crates() {
         }
     }
 }
+
+#[test]
+fn every_crate_of_the_binary_has_line_numbers_in_its_backtraces() {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let table = table(&text());
+    let (mut product, mut more) = (BTreeSet::new(), vec!["cli".to_owned()]);
+    while let Some(name) = more.pop() {
+        more.extend(table[&name].iter().cloned());
+        product.insert(name);
+    }
+    for name in product {
+        let package = if name == "cli" { "punctual".to_owned() } else { format!("punctual-{name}") };
+        let profile = format!("[profile.release.package.{package}]\ndebug = \"line-tables-only\"\n");
+        assert!(manifest.contains(&profile), "{name} has no profile in Cargo.toml");
+    }
+}
