@@ -1,8 +1,9 @@
-//! Who may use what is in a data directory: its owner, and nobody else.
+//! Permissions of a data directory: only its owner may use it.
 //!
-//! Modes that let others in are repaired, with a warning. Another owner is refused, also by root: the files
-//! that root would make there could not be read by the owner, who runs the server otherwise. A directory that
-//! has others in it, such as /tmp or a home, is not ours to close: it is refused if others may write in it.
+//! Modes that allow others in are corrected, with a warning. Another owner is refused, even for root: the
+//! owner, who usually runs the server, could not read files that root creates there. A directory with other
+//! directories in it, such as /tmp or a home, is shared and not ours to close: it is refused if others may
+//! write in it.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -12,20 +13,20 @@ use std::path::Path;
 use crate::OpenError;
 use crate::layout::{DATABASE, DIRECTORY_MODE, FILE_MODE, FILES};
 
-/// What a new file system has by itself.
+/// A directory that new file systems have.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// Makes the directory if need be, with all above it.
+/// Creates the directory and its parents if necessary.
 pub(crate) fn make(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(dir)?;
-    // The umask may have taken something away.
+    // The umask may have removed something.
     fs::set_permissions(dir, Permissions::from_mode(DIRECTORY_MODE))
 }
 
-/// Makes the data file, empty, if there is none.
+/// Creates the data file, empty, if there is none.
 pub(crate) fn make_database(dir: &Path) -> io::Result<()> {
     let made = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(dir.join(DATABASE));
     match made {
@@ -38,7 +39,7 @@ pub(crate) fn make_database(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses what belongs to somebody else, and closes to others what is open to them.
+/// Refuses what belongs to another user, and removes permissions of others.
 pub(crate) fn check(dir: &Path) -> Result<(), OpenError> {
     let failed = |source: io::Error| OpenError::Directory { dir: dir.to_owned(), source };
     let found = fs::metadata(dir).map_err(failed)?;
@@ -63,7 +64,7 @@ pub(crate) fn check(dir: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Files whose owner is another than the directory's: a server refuses them.
+/// Files whose owner is not that of the directory: a server refuses them.
 pub(crate) fn strangers(dir: &Path) -> io::Result<Vec<String>> {
     let owner = fs::metadata(dir)?.uid();
     let mut told = Vec::new();
@@ -118,7 +119,7 @@ fn close(path: &Path, found: &Metadata, mode: u32) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Whether there are other directories in a directory: then it is for more than a server's data.
+/// Whether a directory contains other directories, so that it is not only for the data of a server.
 fn is_shared(dir: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Jobs that may have come further than the clock, read from a connection.
+//! Reads jobs that may be ahead of the clock.
 
 use jiff::Timestamp;
 use punctual_model::decide::{Ahead, Marks, STARTED_MAX};
@@ -8,15 +8,15 @@ use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{AheadAsk, AheadPage, Vault};
 use rusqlite::{Connection, Row, params};
 
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row::{self, JobRow, Last, bound};
 use crate::standing::instant;
 
-/// As many skips are looked at that began before now and end after: there is one, or as many as edits made.
+/// The most skips that are read which begin before now and end after it: usually there is one, or one per edit.
 const SKIPS_MAX: usize = 1_000;
 
-pub(crate) fn page(conn: &Connection, ask: &AheadAsk, vault: &Vault) -> Result<AheadPage, Mishap> {
+pub(crate) fn page(conn: &Connection, ask: &AheadAsk, vault: &Vault) -> Result<AheadPage, SqliteError> {
     let after = ask.after.map_or(i64::MIN, |after| after.0);
     let rows = row::many(conn, query::marks, params![after, bound(ask.job_limit)], marks)?;
     let more = rows.len() == ask.job_limit;
@@ -35,39 +35,39 @@ pub(crate) fn page(conn: &Connection, ask: &AheadAsk, vault: &Vault) -> Result<A
                 started_count += found.as_ref().map_or(0, |found| found.started.len());
                 page.found.extend(found);
             }
-            // The inspector tells of it.
-            Err(mishap) => drop(mishap.into_damage()?),
+            // The inspector reports it.
+            Err(failure) => drop(failure.into_damage()?),
         }
     }
     page.last = page.last.filter(|_| more);
     Ok(page)
 }
 
-/// A row of `marks.sql`; no marks where they can't be read.
-fn marks(row: &Row<'_>) -> Result<(JobId, Option<Marks>), Mishap> {
+/// A row of `marks.sql`; no marks if they can't be read.
+fn marks(row: &Row<'_>) -> Result<(JobId, Option<Marks>), SqliteError> {
     let job = JobId(row.get(0)?);
     Ok((job, read_marks(row).ok()))
 }
 
-fn read_marks(row: &Row<'_>) -> Result<Marks, Mishap> {
-    let at = |place: usize| Ok::<_, Mishap>(row.get::<_, Option<i64>>(place)?.and_then(from_ticks));
+fn read_marks(row: &Row<'_>) -> Result<Marks, SqliteError> {
+    let at = |place: usize| Ok::<_, SqliteError>(row.get::<_, Option<i64>>(place)?.and_then(from_ticks));
     let entry = match (at(5)?, at(6)?) {
         (Some(due_at), Some(nominal_at)) => Some(Entry {
             due_at,
             nominal_at,
-            cause: Cause::from_number(row.get(7)?).ok_or(Mishap::invalid("the cause of an entry"))?,
+            cause: Cause::from_number(row.get(7)?).ok_or(SqliteError::invalid("the cause of an entry"))?,
             step: row.get(8)?,
             attempt: row.get(9)?,
             ordinal: row.get(10)?,
         }),
         (_, _) => None,
     };
-    let put_at = at(3)?.ok_or(Mishap::invalid("the time of a PUT"))?;
+    let put_at = at(3)?.ok_or(SqliteError::invalid("the time of a PUT"))?;
     Ok(Marks { past_at: at(1)?, floor_at: at(2)?, put_at, ended_at: at(4)?, entry })
 }
 
-/// All that is needed to decide on a job; none if it has lost a part.
-fn one(conn: &Connection, id: JobId, now: Timestamp, vault: &Vault) -> Result<Option<Ahead>, Mishap> {
+/// All that is needed to decide on a job; none if a part of it is missing.
+fn one(conn: &Connection, id: JobId, now: Timestamp, vault: &Vault) -> Result<Option<Ahead>, SqliteError> {
     let found = row::one(conn, query::job_by_id, [id.0], |row| row::job(row, vault, &mut Last::default()))?;
     let Some(JobRow { job, sku, .. }) = found else { return Ok(None) };
     let key = &job.key.collection;

@@ -1,10 +1,10 @@
-//! Checkpoints: the WAL goes into the data file while the writer goes on.
+//! Checkpoints: copies the WAL into the data file while the writer goes on.
 //!
-//! Copying thousands of pages would hold up every firing behind it, so another thread does it, on a
-//! connection of its own, while the writer appends. What was appended meanwhile is little; the writer
-//! copies that itself and starts the WAL from its beginning, so that it does not grow for ever.
+//! Copying thousands of pages would delay every firing behind it, so another thread does it, on a connection of
+//! its own, while the writer appends. What was appended meanwhile is little; the writer copies that itself and
+//! restarts the WAL, so that it does not grow forever.
 //!
-//! During an outage the same thread tries again and again whether it is over.
+//! During an outage the same thread tries repeatedly whether it is over.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,26 +16,26 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::outage::Outages;
 use crate::{OpenError, Synchronous, connection};
 
-/// How many pages of 4 KiB the WAL may grow by before they are copied.
+/// The number of 4 KiB pages that the WAL may grow by before they are copied.
 const PAGES: u32 = 4_096;
-/// How long the writer waits for readers to leave the WAL; they take microseconds, seldom more.
+/// How long the writer waits for readers to leave the WAL; they take microseconds, rarely more.
 const READERS: Duration = Duration::from_millis(5);
-/// How often is tried whether an outage is over.
+/// How often to try whether an outage is over.
 const TRY_EVERY: Duration = Duration::from_secs(1);
 
 /// The writer's side.
 pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// How many pages the WAL has, as the last COMMIT said.
+    /// The number of pages of the WAL, as of the last COMMIT.
     pages: Arc<AtomicU32>,
-    /// The thread has copied what there was.
+    /// The thread has copied all pages.
     copied: Arc<AtomicBool>,
-    /// From how many pages on the thread is woken.
+    /// The number of pages from which on the thread is woken.
     threshold: u32,
     outages: Arc<Outages>,
 }
@@ -80,11 +80,12 @@ impl Checkpointer {
         Ok(Self { wake: Some(wake), thread: Some(thread), pages, copied, threshold: PAGES, outages })
     }
 
-    /// Says whether a failure of the writer is that of all writes; then it is tried when that is over.
-    pub(crate) fn diagnose(&self, mishap: Mishap) -> Mishap {
-        let Mishap::Sql(error) = mishap else { return mishap };
+    /// Finds out whether a failure of the writer concerns all writes; if so, the thread tries when that is
+    /// over.
+    pub(crate) fn diagnose(&self, failure: SqliteError) -> SqliteError {
+        let SqliteError::Sql(error) = failure else { return failure };
         let known = self.in_outage();
-        let Some(outage) = self.outages.note(&error) else { return Mishap::Sql(error) };
+        let Some(outage) = self.outages.note(&error) else { return SqliteError::Sql(error) };
         if !known && let Some(wake) = &self.wake {
             let _ = wake.try_send(());
         }
@@ -100,7 +101,7 @@ impl Checkpointer {
         let pages = self.pages.load(Ordering::Relaxed);
         if self.copied.swap(false, Ordering::Acquire) {
             let restarted = restart(writer, &self.outages);
-            // If a reader stood in the way the WAL grows a little more before this is tried again.
+            // If a reader was in the way, the WAL grows a little more before the next try.
             self.threshold = if restarted { PAGES } else { pages.saturating_add(PAGES / 4) };
             if restarted {
                 self.pages.store(0, Ordering::Relaxed);
@@ -108,7 +109,7 @@ impl Checkpointer {
         } else if pages >= self.threshold
             && let Some(wake) = &self.wake
         {
-            // Not again before the thread has said that it is done.
+            // Not again before the thread reports that it is done.
             self.threshold = u32::MAX;
             let _ = wake.try_send(());
         }
@@ -126,8 +127,8 @@ impl Drop for Checkpointer {
     }
 }
 
-/// Copies the rest and lets the WAL begin anew; false if readers are in the way, who are not waited for
-/// longer than a firing may be.
+/// Copies the rest and restarts the WAL; false if readers are in the way, for whom it waits no longer than a
+/// firing may wait.
 fn restart(writer: &Connection, outages: &Outages) -> bool {
     let restarted = writer.busy_timeout(READERS).is_ok() && checkpoint(writer, "RESTART", outages);
     if let Err(error) = writer.busy_timeout(connection::BUSY) {
@@ -136,8 +137,8 @@ fn restart(writer: &Connection, outages: &Outages) -> bool {
     restarted
 }
 
-/// A checkpoint that fails leaves everything in the WAL, where it is as safe; it is tried again. If the disk is
-/// full the next writes will fail as well.
+/// A checkpoint that fails leaves everything in the WAL, where it is just as safe; it is tried again. If the
+/// disk is full the next writes fail as well.
 fn checkpoint(conn: &Connection, mode: &str, outages: &Outages) -> bool {
     let mut busy = true;
     let outcome = conn.pragma(None, "wal_checkpoint", mode, |row| {

@@ -9,19 +9,19 @@ use rusqlite::{Connection, OpenFlags};
 use crate::Synchronous;
 use crate::layout::DATABASE as FILE;
 
-/// Pages of the writer stay valid between transactions, since nobody else writes: this is what bounds
-/// its memory.
+/// The page cache of the writer stays valid between transactions, since nobody else writes; this bounds its
+/// memory.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
-/// A reader drops its pages whenever something was written, so that more would not help.
+/// A reader drops its cached pages after every write, so a larger cache would not help.
 const READER_CACHE_KIB: i64 = 2 * 1024;
-/// Only checkpoints and the recovery at the start are ever waited for.
+/// Connections wait only for checkpoints and for the recovery at the start.
 pub(crate) const BUSY: Duration = Duration::from_secs(2);
-/// After a restart of the WAL its file is cut to this.
+/// The size to which the WAL file is cut when it is restarted.
 const WAL_BYTES_MAX: i64 = 64 * 1024 * 1024;
-/// Each has its statements prepared once; there are fewer than this.
+/// The size of the cache of prepared statements; there are fewer.
 const STATEMENTS: usize = 80;
 
-/// The connection that writes. The file is there: SQLite would make it readable by others.
+/// The connection that writes. The file must exist: SQLite would create it readable by others.
 pub(crate) fn writer(dir: &Path, synchronous: Synchronous) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(
         dir.join(FILE),
@@ -59,7 +59,7 @@ pub(crate) fn reader(dir: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Says whether a connection waits for the disk.
+/// Sets whether a connection waits for the disk.
 pub(crate) fn set_synchronous(conn: &Connection, synchronous: Synchronous) -> rusqlite::Result<()> {
     let synchronous = match synchronous {
         Synchronous::Full => "FULL",
@@ -72,7 +72,7 @@ fn set_up(conn: &Connection, synchronous: Synchronous, cache_kib: i64) -> rusqli
     set_synchronous(conn, synchronous)?;
     conn.pragma_update(None, "cache_size", -cache_kib)?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // Otherwise the planner looks at bound values, and every binding has the statement prepared anew.
+    // Otherwise the planner looks at bound values, and prepares a statement again for every binding.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())

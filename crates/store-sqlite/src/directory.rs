@@ -1,17 +1,17 @@
 //! A data directory that this process owns, before its store is opened.
 //!
-//! What is in it must belong together: a data file that was removed or emptied is not replaced by a new one,
-//! and keys that are missing are not made anew where something was sealed with them. A first start makes the
-//! files in an order by which one that was killed half way can be told from data that was lost:
+//! Its files must belong together: a data file that was removed or emptied is not replaced by a new one, and
+//! missing keys are not made again if something was sealed with them. A first start makes the files in an order
+//! by which an interrupted start can be told from lost data:
 //!
 //! 1. the directory and the lock file;
-//! 2. the keys, under another name (`keys.new`), and an empty data file, which gets its schema;
-//! 3. the row of counters with a text that is sealed by the keys, in the data file itself and not only in its
+//! 2. the keys, under a temporary name (`keys.new`), and an empty data file, which gets its schema;
+//! 3. the row of counters with a text that is sealed with the keys, in the data file itself and not only in its
 //!    write-ahead log;
-//! 4. the keys get their name.
+//! 4. the keys get their final name.
 //!
-//! So where there is a file `keys`, or a write-ahead log with something in it, there is a data file, and where
-//! there is `keys` it has that row.
+//! So if there is a file `keys`, or a write-ahead log with content, there is a data file, and if there is
+//! `keys` the data file has that row.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::lock::DirectoryLock;
 use crate::{OpenError, Synchronous, access, connection, layout, outage, query};
 
-/// What the row of counters is sealed for.
+/// The seal context of the row of counters.
 pub(crate) const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
 
 /// A data directory that this process owns, and nobody else until it is dropped.
 pub struct DataDirectory {
     pub(crate) dir: PathBuf,
-    // Closed before the directory is given up.
+    // Closed before the directory is released.
     pub(crate) conn: Option<Connection>,
     pub(crate) lock: DirectoryLock,
     seal: Option<Vec<u8>>,
 }
 
 impl DataDirectory {
-    /// Makes the directory if need be, owns it, and refuses it if it is not as a server has left it.
+    /// Creates the directory if necessary, locks it, and refuses it if it is not as a server has left it.
     pub fn own(dir: &Path) -> Result<Self, OpenError> {
         Self::own_unexplained(dir).map_err(|error| error.explained(dir))
     }
@@ -58,17 +58,17 @@ impl DataDirectory {
         &self.dir
     }
 
-    /// Whether no start on it has come to its end yet.
+    /// Whether no start on it has completed yet.
     pub fn is_new(&self) -> bool {
         self.seal.is_none()
     }
 
-    /// Whether these keys are the ones that it was sealed with; any are if it was not sealed yet.
+    /// Whether these are the keys that it was sealed with; true for all keys if it was not sealed yet.
     pub fn fits(&self, vault: &Vault) -> bool {
         self.seal.as_ref().is_none_or(|seal| vault.open(KEY_CHECK, seal).is_ok())
     }
 
-    /// How many jobs have secrets that were sealed.
+    /// How many jobs have sealed secrets.
     pub fn sealed_count(&self) -> Result<u64, OpenError> {
         match &self.conn {
             Some(conn) if self.seal.is_some() => sealed_count(conn),
@@ -83,7 +83,7 @@ impl std::fmt::Debug for DataDirectory {
     }
 }
 
-/// Whether there is a data file with something in it. Refused where there is none beside what belongs to one.
+/// Whether there is a data file with content. Refused if there is none, but files that belong to one.
 pub(crate) fn has_database(dir: &Path) -> Result<bool, OpenError> {
     let size = |name: &str| fs::metadata(dir.join(name)).map(|found| found.len()).ok();
     let what = match size(layout::DATABASE) {
@@ -101,8 +101,8 @@ pub(crate) fn has_database(dir: &Path) -> Result<bool, OpenError> {
     Err(OpenError::Emptied { dir: dir.to_owned(), what, beside })
 }
 
-/// The text that was sealed at the end of the first start; none if that did not come to its end. Refused where
-/// there are keys, which are given their name only behind that.
+/// The text that was sealed at the end of the first start; none if that did not complete. Refused if there is a
+/// key file, which gets its name only after that.
 pub(crate) fn seal(conn: &Connection, dir: &Path) -> Result<Option<Vec<u8>>, OpenError> {
     let there: i64 = conn.query_row(query::has_counters, [], |row| row.get(0))?;
     let seal = match there {

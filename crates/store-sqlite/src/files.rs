@@ -1,5 +1,5 @@
-//! Whether the files of a server that runs are still there. It goes on without them, and all would be lost at
-//! its end.
+//! Checks whether the files of a running server still exist. It could go on without them, and all would be lost
+//! at its end.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::layout;
 /// The files as they were when the store was opened.
 pub(crate) struct Files {
     dir: PathBuf,
-    /// Device and number of the data file.
+    /// Device and inode of the data file.
     database: (u64, u64),
     keys_seen: AtomicBool,
 }
@@ -23,7 +23,7 @@ impl Files {
         Ok(Self { dir: dir.to_owned(), database, keys_seen: AtomicBool::new(false) })
     }
 
-    /// What is wrong with them, a sentence each.
+    /// What is wrong with them, one sentence each.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let database = self.dir.join(layout::DATABASE);

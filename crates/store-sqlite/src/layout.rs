@@ -2,21 +2,21 @@
 
 /// The data file.
 pub const DATABASE: &str = "punctual.db";
-/// What was written and is not in the data file yet.
+/// The write-ahead log: what was written and is not in the data file yet.
 pub(crate) const WAL: &str = "punctual.db-wal";
-/// Where what is in it.
+/// The index of the write-ahead log.
 pub(crate) const SHM: &str = "punctual.db-shm";
-/// Says who has the directory.
+/// Names the process that owns the directory.
 pub(crate) const LOCK: &str = "punctual.lock";
-/// Made to see whether there is space, and removed at once.
+/// Written to find out whether there is space, and removed at once.
 pub(crate) const PROBE: &str = "punctual.probe";
 /// The keys that secrets are sealed with, unless they are kept elsewhere.
 pub const KEYS: &str = "keys";
-/// The same until the data file knows them.
+/// The same until the data file is sealed with them.
 pub const NEW_KEYS: &str = "keys.new";
 /// The self-signed certificate, if there is one.
 pub const TLS_CERT: &str = "tls-cert.pem";
-/// The same until it is whole.
+/// The same until it is complete.
 pub const NEW_TLS_CERT: &str = "tls-cert.pem.new";
 /// Its private key.
 pub const TLS_KEY: &str = "tls-key.pem";
@@ -25,7 +25,7 @@ pub const TLS_KEY: &str = "tls-key.pem";
 pub(crate) const FILES: [&str; 11] =
     [DATABASE, WAL, SHM, "punctual.db-journal", LOCK, PROBE, KEYS, NEW_KEYS, TLS_CERT, NEW_TLS_CERT, TLS_KEY];
 
-/// The owner may do all, others nothing: the history may hold what targets answered.
+/// Only for the owner: the history may contain what targets answered.
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// The same for files.
 pub(crate) const FILE_MODE: u32 = 0o600;

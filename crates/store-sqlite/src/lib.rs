@@ -1,4 +1,4 @@
-//! Keeps jobs in one SQLite file that one process owns.
+//! Keeps jobs in one SQLite file that is owned by one process.
 //!
 //! ```text
 //!   callers ──bounded queue──> writer thread ──one transaction for all that queued──> WAL, fsync
@@ -8,23 +8,21 @@
 //! ```
 //!
 //! - An answer to a write is given after the COMMIT that made it durable.
-//! - A write that is refused, or fails by itself, does not fail those that it was grouped with.
-//! - Claims cost no write: the process owns the file, so a crash releases them all.
-//! - SQL stands in `queries/` and `migrations/` alone.
+//! - A write that is refused, or fails by itself, does not fail the writes that it was grouped with.
+//! - Claims cost no write: the process owns the file, so a crash releases all of them.
+//! - SQL is only in `queries/` and `migrations/`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod access;
 mod ahead;
-mod book;
 mod checkpoint;
 mod connection;
-mod desk;
 mod directory;
+mod error;
 mod files;
 pub mod layout;
 mod lock;
-mod mishap;
 mod open;
 mod outage;
 #[cfg(test)]
@@ -33,12 +31,14 @@ mod query;
 mod reader;
 mod row;
 mod schema;
+mod shared_claims;
 mod standing;
 mod stopped;
 mod store;
 mod survey;
 mod window;
 mod writer;
+mod writer_state;
 
 pub use directory::DataDirectory;
 pub use open::{OpenError, Options, Synchronous};

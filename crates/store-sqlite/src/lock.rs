@@ -1,7 +1,7 @@
-//! One process owns the data directory.
+//! The lock on a data directory: one process owns it.
 //!
-//! What is locked is the directory itself, so that the lock holds whatever becomes of the files in it. The
-//! lock file says who has it, and is locked as well.
+//! The directory itself is locked, so that the lock holds whatever happens to the files in it. The lock file
+//! names the owner, and is locked as well.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::OpenError;
 use crate::layout::{FILE_MODE, LOCK};
 
-/// Holds the directory until it is dropped. The operating system lets go of it when the process ends,
+/// Locks the directory until it is dropped. The operating system releases the lock when the process ends,
 /// however it ends; the file stays and means nothing by itself.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
@@ -20,19 +20,19 @@ pub(crate) struct DirectoryLock {
 }
 
 impl DirectoryLock {
-    /// Takes the directory for a server; makes the lock file if there is none.
+    /// Locks the directory for a server; creates the lock file if there is none.
     pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
         Self::take_by(dir, |path| {
             let mut open = OpenOptions::new();
             open.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
             let file = open.open(path)?;
-            // The umask may have taken something away.
+            // The umask may have removed something.
             file.set_permissions(Permissions::from_mode(FILE_MODE))?;
             Ok(Some(file))
         })
     }
 
-    /// Takes the directory to look at it; leaves nothing behind, also where nothing can be written.
+    /// Locks the directory to read it; leaves no file, and works on a read-only file system.
     pub(crate) fn take_to_look(dir: &Path) -> Result<Self, OpenError> {
         Self::take_by(dir, |path| Ok(OpenOptions::new().read(true).write(true).open(path).ok()))
     }
@@ -45,7 +45,7 @@ impl DirectoryLock {
         match directory.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(owned()),
-            // Some network file systems lock files only.
+            // Some network file systems can only lock files.
             Err(TryLockError::Error(error)) => {
                 tracing::warn!(%error, "could not lock the data directory itself; its lock file must do");
             }
@@ -57,7 +57,8 @@ impl DirectoryLock {
                 Err(TryLockError::WouldBlock) => return Err(owned()),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
-            // Whoever comes second is told this. On a full disk he is not, and that is all.
+            // A second process is told this. If it can't be written, on a full disk, the process only lacks the
+            // name.
             let _ = sign(file);
         }
         Ok(Self { _dir: directory, _file: file })
@@ -70,7 +71,7 @@ fn sign(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who has written its process id into the file; it may not have come to that, or the file may be gone.
+/// The owner, if it has written its process id into the file and the file is still there.
 fn owner(path: &Path) -> String {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(32).read_to_string(&mut text));

@@ -1,4 +1,4 @@
-//! Opening the store of a data directory: migrate it, check the key.
+//! Opens the store of a data directory: migrates it, checks the keys.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ use crate::{access, connection, query, schema};
 
 /// How a store is opened.
 pub struct Options {
-    /// The data directory. It is created if need be; everything is in it.
+    /// The data directory, created if necessary; everything is in it.
     pub dir: PathBuf,
     /// Seals and opens the secrets.
     pub vault: Arc<Vault>,
-    /// Draws nonces and the first fence; must be unpredictable.
+    /// Makes nonces and the first fence; must be unpredictable.
     pub mint: Arc<dyn Mint>,
     /// Whether an answer waits for the disk.
     pub synchronous: Synchronous,
-    /// How many threads read, two at least; each costs 2 MiB of cache at most.
+    /// The number of reader threads, at least two; each has up to 2 MiB of cache.
     pub reader_count: usize,
-    /// The keys were just made, and take the place of others. Refused if something is sealed with those.
+    /// The keys are new and replace others. Refused if something is sealed with those.
     pub new_keys: bool,
 }
 
 impl Options {
-    /// The usual way.
+    /// The default options.
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, mint: Arc<dyn Mint>) -> Self {
         let synchronous = Synchronous::Full;
         Self { dir: dir.into(), vault, mint, synchronous, reader_count: 3, new_keys: false }
@@ -50,7 +50,7 @@ pub enum Synchronous {
 /// Why a data directory could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// It can't be made, read or written.
+    /// It can't be created, read or written.
     #[error("could not use the data directory {}", .dir.display())]
     Directory {
         /// The directory.
@@ -64,7 +64,7 @@ pub enum OpenError {
     Owned {
         /// The directory.
         dir: PathBuf,
-        /// Who has it, with its process id where that is known.
+        /// The owner, with its process id if that is known.
         owner: String,
     },
     /// It, or a file in it, belongs to another user.
@@ -91,7 +91,7 @@ pub enum OpenError {
         /// Why it was not changed.
         why: String,
     },
-    /// The data file was lost, and what belongs to it was not.
+    /// The data file was lost, but files that belong to it are there.
     #[error(
         "{}/punctual.db {what}, though {beside} is there: restore punctual.db from a backup, or move {beside} \
          away to begin with no jobs",
@@ -113,13 +113,13 @@ pub enum OpenError {
         /// Why, and what to do.
         why: String,
     },
-    /// There is nothing in it.
+    /// It has no data.
     #[error("there is no data in {}", .dir.display())]
     Missing {
         /// The directory.
         dir: PathBuf,
     },
-    /// It was written by an earlier version, and this is no time to change it.
+    /// It was written by an earlier version, and must not be migrated now.
     #[error(
         "the data file has schema version {found}, and this program works with version {known}: start the server once, which brings it up to date"
     )]
@@ -157,7 +157,7 @@ pub(crate) struct Opened {
     pub(crate) last: Last,
 }
 
-/// The highest numbers that were given, and how many jobs there are.
+/// The highest ids so far, and the number of jobs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
     pub(crate) job: i64,
@@ -169,7 +169,7 @@ pub(crate) struct Last {
 const KEY_CHECK_TEXT: &[u8] = b"punctual";
 
 impl OpenError {
-    /// The same, if what is behind it is that nothing can be written; SQLite calls that by many names.
+    /// The same error, or that nothing can be written if that is the cause; SQLite reports that in many ways.
     pub(crate) fn explained(self, dir: &Path) -> Self {
         let outage = match &self {
             Self::Sqlite(error) => Outage::of_sqlite(error, dir),
@@ -205,7 +205,7 @@ fn open_unexplained(directory: DataDirectory, options: &Options) -> Result<Opene
     Ok(Opened { lock, conn, last })
 }
 
-/// Reads the counters and sees whether the vault opens what this file was sealed with.
+/// Reads the counters and checks that the vault opens what this file was sealed with.
 fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
     let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.mint);
     let counters = conn

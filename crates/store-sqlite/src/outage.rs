@@ -2,7 +2,7 @@
 //!
 //! A write that fails this way begins an outage; that is logged once, however many writes fail meanwhile.
 //! Writes are still tried, since a small one may fit where a large one did not. The checkpoint thread tries
-//! every second whether there is space again and a transaction goes through; then the outage is over.
+//! every second whether there is space again and a transaction succeeds; then the outage is over.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
@@ -17,16 +17,16 @@ use thiserror::Error;
 use crate::layout;
 use crate::query;
 
-/// An outage ends when so much can be written, so that it does not end for a few bytes and begin again.
+/// An outage ends when this much can be written, so that it does not end for a few bytes and begin again.
 const SPACE_BYTES: usize = 1024 * 1024;
 
-/// How much is written at once.
+/// The number of bytes written at once.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// Why nothing can be written.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum Outage {
-    /// With what the system calls it: no space, a quota, a limit on the size of files.
+    /// No space, a quota, or a limit on the size of files, with the text of the system.
     #[error("no space is left on the disk ({0})")]
     Full(String),
     #[error("the file system is read-only")]
@@ -36,12 +36,12 @@ pub(crate) enum Outage {
 }
 
 impl Outage {
-    /// What an error of the system says about all writes.
+    /// What an error of the system means for all writes.
     fn of_io(error: &io::Error) -> Self {
         Self::of_lasting_io(error).unwrap_or_else(|| Self::Failing(error.to_string()))
     }
 
-    /// The same; none if the error may be about one file.
+    /// The same; none if the error may concern one file only.
     pub(crate) fn of_lasting_io(error: &io::Error) -> Option<Self> {
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
@@ -52,8 +52,8 @@ impl Outage {
         }
     }
 
-    /// What an error of SQLite says about all writes; none if it is about one statement. SQLite hides the
-    /// system's error number, so the directory is tried.
+    /// What an error of SQLite means for all writes; none if it concerns one statement. SQLite hides the error
+    /// number of the system, so a write to the directory is tried.
     pub(crate) fn of_sqlite(error: &rusqlite::Error, dir: &Path) -> Option<Self> {
         match error.sqlite_error_code()? {
             ErrorCode::DiskFull => Some(Self::Full(error.to_string())),
@@ -66,7 +66,7 @@ impl Outage {
         }
     }
 
-    /// What somebody can do about it.
+    /// What an operator can do about it.
     pub(crate) fn advice(&self) -> &'static str {
         match self {
             Self::Full(_) => "free some space and start again",
@@ -83,7 +83,7 @@ impl Outage {
     }
 }
 
-/// Whether it was a write that failed. A part of the data file that can't be read is no reason to stop firing.
+/// Whether a write failed. A part of the data file that can't be read is no reason to stop firing.
 fn is_write(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     code.is_some_and(|code| {
@@ -100,14 +100,14 @@ fn is_write(error: &rusqlite::Error) -> bool {
     })
 }
 
-/// Whether there is an outage, as the last writes and tries have shown.
+/// Whether there is an outage, as of the last writes and tries.
 pub(crate) struct Outages {
     dir: PathBuf,
     now: Mutex<Option<Outage>>,
 }
 
 impl Outages {
-    /// Begins with a try: a server that starts on a full disk does not fire before there is space.
+    /// Starts with a try: a server that starts on a full disk fires nothing before there is space.
     pub(crate) fn new(dir: &Path) -> Self {
         let outages = Self { dir: dir.to_owned(), now: Mutex::default() };
         if let Err(outage) = try_space(dir) {
@@ -116,7 +116,7 @@ impl Outages {
         outages
     }
 
-    /// The outage there is, if any.
+    /// The present outage, if any.
     pub(crate) fn now(&self) -> Option<Outage> {
         self.guard().clone()
     }
@@ -125,14 +125,14 @@ impl Outages {
         self.guard().as_ref().map_or(Ok(()), |outage| Err(outage.trouble(doing)))
     }
 
-    /// What an error of SQLite says about all writes, and notes it.
+    /// What an error of SQLite means for all writes; remembers it.
     pub(crate) fn note(&self, error: &rusqlite::Error) -> Option<Outage> {
         let outage = Outage::of_sqlite(error, &self.dir)?;
         self.begin(outage.clone());
         Some(outage)
     }
 
-    /// Tries whether it is over, and says so if it is.
+    /// Tries whether the outage is over, and logs that it is.
     pub(crate) fn try_end(&self, conn: &Connection) {
         if let Err(outage) = try_space(&self.dir) {
             self.begin(outage);
@@ -146,7 +146,7 @@ impl Outages {
         tracing::info!(dir = %self.dir.display(), "the data directory can be written again");
     }
 
-    /// An outage begins, or is found to have another reason by now.
+    /// An outage begins, or its cause has changed.
     fn begin(&self, outage: Outage) {
         let mut now = self.guard();
         if now.is_none() {
@@ -164,7 +164,7 @@ impl Outages {
     }
 }
 
-/// Writes some space's worth of bytes into the directory, and lets go of them again.
+/// Writes enough bytes into the directory to prove that there is space, and removes them.
 pub(crate) fn try_space(dir: &Path) -> Result<(), Outage> {
     let path = dir.join(layout::PROBE);
     let mut open = OpenOptions::new();
@@ -173,7 +173,7 @@ pub(crate) fn try_space(dir: &Path) -> Result<(), Outage> {
         let piece = vec![0; PIECE_BYTES];
         (0..SPACE_BYTES / PIECE_BYTES).try_for_each(|_| file.write_all(&piece))
     });
-    // Where it could not be made there is none.
+    // If it could not be created there is none.
     let _ = std::fs::remove_file(&path);
     written.map_err(|error| Outage::of_io(&error))
 }

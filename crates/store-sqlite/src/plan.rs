@@ -1,5 +1,4 @@
-//! What the planner makes of the queries: every query file has its form, and none scans a table that
-//! grows.
+//! Checks how the planner runs the queries: every query file has its form, and none scans a table that grows.
 
 use rusqlite::Connection;
 
@@ -67,7 +66,7 @@ fn hot_queries_use_their_indexes() {
 #[test]
 fn nothing_but_small_tables_is_scanned() {
     for (name, sql) in query::ALL {
-        // The last is asked once, by a start without a key file.
+        // The last runs once, at a start without a key file.
         if ["begin", "commit", "rollback", "sealed_count"].contains(name) {
             continue;
         }

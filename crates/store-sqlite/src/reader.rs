@@ -7,20 +7,20 @@ use punctual_store::Trouble;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::{OpenError, connection, query};
 
-/// How many questions may wait for each thread; further callers wait for a place.
+/// The most queries that may wait for each thread; further callers wait for room.
 const QUEUE: usize = 256;
-/// How many questions are answered from one snapshot.
+/// The most queries that are answered from one snapshot.
 const BATCH: usize = 64;
 
-/// One for quick questions, one for long ones.
+/// One for quick queries, one for long ones.
 const READERS_MIN: usize = 2;
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
-/// The way to the reader threads.
+/// The reader threads.
 pub(crate) struct Readers {
     queues: Vec<mpsc::Sender<Question>>,
     threads: Vec<JoinHandle<()>>,
@@ -42,23 +42,23 @@ impl Readers {
         Ok(readers)
     }
 
-    /// Asks something quick of a snapshot that has all that was answered before.
+    /// Runs a quick query on a snapshot that has all acknowledged writes.
     pub(crate) async fn call<A: Send + 'static>(
         &self,
         doing: &'static str,
-        read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<A, SqliteError> + Send + 'static,
     ) -> Result<A, Trouble> {
         self.ask(self.queues.first(), doing, read).await
     }
 
-    /// Asks something that may take milliseconds. Such questions have threads of their own, so that the
-    /// quick ones, which one thread answers in batches, don't wait behind them.
+    /// Runs a query that may take milliseconds. Such queries have threads of their own, so that quick ones,
+    /// which one thread answers in batches, don't wait for them.
     pub(crate) async fn call_long<A: Send + 'static>(
         &self,
         doing: &'static str,
-        read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<A, SqliteError> + Send + 'static,
     ) -> Result<A, Trouble> {
-        // The one with the most places left has the least to do.
+        // The queue with the most room has the least to do.
         self.ask(self.queues[1..].iter().max_by_key(|queue| queue.capacity()), doing, read).await
     }
 
@@ -66,11 +66,11 @@ impl Readers {
         &self,
         queue: Option<&mpsc::Sender<Question>>,
         doing: &'static str,
-        read: impl FnOnce(&Connection) -> Result<A, Mishap> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<A, SqliteError> + Send + 'static,
     ) -> Result<A, Trouble> {
         let (reply, answer) = oneshot::channel();
         let question: Question = Box::new(move |conn| {
-            let _ = reply.send(read(conn).map_err(|mishap| mishap.trouble(doing)));
+            let _ = reply.send(read(conn).map_err(|failure| failure.trouble(doing)));
         });
         let queue = queue.ok_or(Trouble::Closed { doing })?;
         queue.send(question).await.map_err(|_| Trouble::Closed { doing })?;
@@ -98,11 +98,11 @@ fn run(conn: &Connection, mut questions: mpsc::Receiver<Question>) {
         {
             batch.push(question);
         }
-        // The snapshot is taken after the last question came in: a question that follows an answered
-        // write must see that write.
+        // The snapshot is taken after the last query came in: a query that follows an acknowledged write must
+        // see that write.
         let snapshot = set(conn, query::begin);
         for question in batch.drain(..) {
-            // A panic is a bug in one question: its asker sees a closed store, the others go on.
+            // A panic is a bug in one query: its caller sees a closed store, the others go on.
             let ask = std::panic::AssertUnwindSafe(|| question(conn));
             if std::panic::catch_unwind(ask).is_err() {
                 tracing::error!("a question to the store ended by a panic");

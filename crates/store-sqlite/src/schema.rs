@@ -1,4 +1,4 @@
-//! Brings a data file to the schema of this program, and refuses one from the future.
+//! Migrates a data file to the schema of this program, and refuses a later one.
 
 use rusqlite::{Connection, params};
 
@@ -6,7 +6,7 @@ use crate::{OpenError, query};
 
 const SCHEMA_VERSION: &str = include_str!("../migrations/0000_schema_version.sql");
 
-/// In order; a version is the place in this list, from 1. What was released is never changed.
+/// In order; a version is the position in this list, from 1. A released migration is never changed.
 const MIGRATIONS: &[(&str, &str)] = &[
     ("first", include_str!("../migrations/0001_first.sql")),
     ("pruned", include_str!("../migrations/0002_pruned.sql")),
@@ -18,7 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
 /// The version of the schema that this program writes.
 pub(crate) const VERSION: usize = MIGRATIONS.len();
 
-/// Applies what is missing, each migration in a transaction of its own.
+/// Applies the missing migrations, each in a transaction of its own.
 pub(crate) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     conn.execute_batch(SCHEMA_VERSION)?;
     let found: i64 = conn.query_row(query::schema_version, [], |row| row.get(0))?;

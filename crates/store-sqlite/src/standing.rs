@@ -1,6 +1,6 @@
-//! A job's row of the agenda: where it stands, as columns.
+//! The standing of a job as columns: its row of the agenda.
 //!
-//! Made by callers, so that the writer thread only binds numbers.
+//! Callers make it, so that the writer thread only binds numbers.
 
 use jiff::Timestamp;
 use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress, Stretch};
@@ -10,7 +10,7 @@ use punctual_store::target_of;
 use rusqlite::{Row, ToSql};
 use sha2::{Digest, Sha256};
 
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 
 /// The columns that edits and settlements write.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Standing {
     }
 }
 
-/// A target as a number: short in the index, and equal for equal targets.
+/// A hash of a target: short in the index, and equal for equal targets.
 pub(crate) fn hash(target: &str) -> i64 {
     let digest = Sha256::digest(target.as_bytes());
     let mut bytes = [0; 8];
@@ -115,7 +115,7 @@ pub(crate) fn hash(target: &str) -> i64 {
     i64::from_be_bytes(bytes)
 }
 
-/// Reads the columns of a job's row, the first of which is at a given place.
+/// Reads the standing of a job from a row, from a given column on.
 pub(crate) struct StandingColumns {
     pub(crate) progress: Progress,
     pub(crate) state: JobState,
@@ -127,15 +127,15 @@ pub(crate) struct StandingColumns {
 }
 
 impl StandingColumns {
-    pub(crate) fn read(row: &Row<'_>, first: usize) -> Result<Self, Mishap> {
+    pub(crate) fn read(row: &Row<'_>, first: usize) -> Result<Self, SqliteError> {
         let instant = |place: usize| optional_instant(row.get(first + place)?);
         let entry = match instant(0)? {
             None => None,
             Some(due_at) => Some(Entry {
                 due_at,
-                nominal_at: instant(1)?.ok_or(Mishap::invalid("the nominal time of its entry"))?,
+                nominal_at: instant(1)?.ok_or(SqliteError::invalid("the nominal time of its entry"))?,
                 cause: Cause::from_number(row.get(first + 2)?)
-                    .ok_or(Mishap::invalid("the cause of its entry"))?,
+                    .ok_or(SqliteError::invalid("the cause of its entry"))?,
                 step: row.get(first + 3)?,
                 attempt: row.get(first + 4)?,
                 ordinal: row.get(first + 5)?,
@@ -158,9 +158,9 @@ impl StandingColumns {
         };
         Ok(Self {
             progress,
-            state: JobState::from_number(row.get(first + 14)?).ok_or(Mishap::invalid("its state"))?,
+            state: JobState::from_number(row.get(first + 14)?).ok_or(SqliteError::invalid("its state"))?,
             generation: row.get(first + 15)?,
-            put_at: instant(16)?.ok_or(Mishap::invalid("the time of its last PUT"))?,
+            put_at: instant(16)?.ok_or(SqliteError::invalid("the time of its last PUT"))?,
             counters: Counters {
                 execution: row.get(first + 17)?,
                 failure: row.get(first + 18)?,
@@ -172,8 +172,8 @@ impl StandingColumns {
     }
 }
 
-/// Begins the runs of a job where the latest one is written before those that wait. Without it there are
-/// only those: that is how they were written at first.
+/// The first byte of the runs of a job if the latest one comes before the waiting ones. Rows without it have
+/// only the waiting ones: that is the first form.
 const WITH_LATEST: u8 = 1;
 
 fn written_runs(runs: &[Timestamp], last_run_at: Option<Timestamp>) -> Option<Vec<u8>> {
@@ -183,9 +183,9 @@ fn written_runs(runs: &[Timestamp], last_run_at: Option<Timestamp>) -> Option<Ve
     (!bytes.is_empty()).then_some(bytes)
 }
 
-fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), Mishap> {
-    let invalid = || Mishap::invalid("the runs that wait");
-    let all = |bytes: &[u8]| -> Result<Vec<Timestamp>, Mishap> {
+fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), SqliteError> {
+    let invalid = || SqliteError::invalid("the runs that wait");
+    let all = |bytes: &[u8]| -> Result<Vec<Timestamp>, SqliteError> {
         let (ticks, rest) = bytes.as_chunks::<8>();
         if rest.is_empty() {
             ticks.iter().map(|bytes| instant(i64::from_be_bytes(*bytes))).collect()
@@ -212,11 +212,11 @@ fn written_ahead(ahead: &[Stretch]) -> Option<Vec<u8>> {
     (!bytes.is_empty()).then_some(bytes)
 }
 
-fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, Mishap> {
+fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, SqliteError> {
     let (ticks, rest) = bytes.as_chunks::<8>();
     let (pairs, odd) = ticks.as_chunks::<2>();
     if !rest.is_empty() || !odd.is_empty() {
-        return Err(Mishap::invalid("what a job started ahead of the clock"));
+        return Err(SqliteError::invalid("what a job started ahead of the clock"));
     }
     let read = |[first, last]: &[[u8; 8]; 2]| {
         let (first_at, last_at) = (instant(i64::from_be_bytes(*first))?, instant(i64::from_be_bytes(*last))?);
@@ -225,11 +225,11 @@ fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, Mishap> {
     pairs.iter().map(read).collect()
 }
 
-pub(crate) fn instant(ticks: i64) -> Result<Timestamp, Mishap> {
-    from_ticks(ticks).ok_or(Mishap::invalid("an instant"))
+pub(crate) fn instant(ticks: i64) -> Result<Timestamp, SqliteError> {
+    from_ticks(ticks).ok_or(SqliteError::invalid("an instant"))
 }
 
-fn optional_instant(ticks: Option<i64>) -> Result<Option<Timestamp>, Mishap> {
+fn optional_instant(ticks: Option<i64>) -> Result<Option<Timestamp>, SqliteError> {
     ticks.map(instant).transpose()
 }
 

@@ -1,5 +1,5 @@
-//! The data of a server that is stopped, to be looked at. Nothing in it is changed, and what an older version
-//! wrote is not migrated. Without the keys all but the definitions can be looked at.
+//! Reads the data of a stopped server. Nothing in it is changed, and what an older version wrote is not
+//! migrated. Without the keys everything but the definitions can be read.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,28 +16,28 @@ use punctual_store::{
 use rusqlite::Connection;
 
 use crate::directory::{self, KEY_CHECK};
+use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
-use crate::mishap::Mishap;
 use crate::outage::{self, Outage};
 use crate::standing::hash;
 use crate::{OpenError, access, connection, layout, query, row, schema, survey};
 
-/// The data of a server that is stopped. As long as this lives, no server starts on it.
+/// The data of a stopped server. While this exists, no server can start on it.
 pub struct StoppedStore {
     dir: PathBuf,
     conn: Mutex<Connection>,
     vault: Option<Vault>,
     keys: Keys,
     outage: Option<Outage>,
-    // Behind the connection and before the lock.
-    _traces: Traces,
+    // Dropped after the connection and before the lock.
+    _temporary_files: TemporaryFiles,
     _lock: DirectoryLock,
 }
 
-/// The files that SQLite makes to read a data file. They are removed if they were not there before.
-struct Traces(Vec<PathBuf>);
+/// The files that SQLite creates to read a data file. They are removed if they did not exist before.
+struct TemporaryFiles(Vec<PathBuf>);
 
-impl Traces {
+impl TemporaryFiles {
     fn new(dir: &Path) -> Self {
         let files = [layout::WAL, layout::SHM].map(|name| dir.join(name));
         let there = files.iter().any(|file| file.exists());
@@ -45,16 +45,16 @@ impl Traces {
     }
 }
 
-impl Drop for Traces {
+impl Drop for TemporaryFiles {
     fn drop(&mut self) {
         for file in &self.0 {
-            // They hold nothing: nothing was written, and no server can start yet.
+            // They are empty: nothing was written, and no server can start yet.
             let _ = std::fs::remove_file(file);
         }
     }
 }
 
-/// What is known of the keys of such data.
+/// Whether the keys of such data are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// They are those that it was sealed with.
@@ -69,8 +69,8 @@ pub enum Keys {
 }
 
 impl StoppedStore {
-    /// Opens the data of a directory, and owns it from now on. Without a vault, or with one of other keys,
-    /// definitions are not read.
+    /// Opens the data of a directory, and locks it. Without a vault, or with other keys, definitions are not
+    /// read.
     pub fn open(dir: &Path, vault: Option<Vault>) -> Result<Self, OpenError> {
         Self::open_unexplained(dir, vault).map_err(|error| error.explained(dir))
     }
@@ -81,7 +81,7 @@ impl StoppedStore {
             return Err(missing());
         }
         let lock = DirectoryLock::take_to_look(dir)?;
-        let traces = Traces::new(dir);
+        let traces = TemporaryFiles::new(dir);
         let conn = connection::reader(dir)?;
         let seal = directory::seal(&conn, dir)?.ok_or_else(missing)?;
         let found: i64 = conn.query_row(query::schema_version, [], |row| row.get(0))?;
@@ -100,7 +100,7 @@ impl StoppedStore {
         let vault = vault.filter(|_| keys == Keys::Fit);
         let outage = outage::try_space(dir).err();
         let conn = Mutex::new(conn);
-        Ok(Self { dir: dir.to_owned(), conn, vault, keys, outage, _traces: traces, _lock: lock })
+        Ok(Self { dir: dir.to_owned(), conn, vault, keys, outage, _temporary_files: traces, _lock: lock })
     }
 
     /// Whether the keys are those that the data was sealed with.
@@ -108,7 +108,7 @@ impl StoppedStore {
         self.keys
     }
 
-    /// What is wrong with the file itself, a few at most. Reads all of it.
+    /// What is wrong with the file itself, at most a few problems. Reads all of it.
     pub fn file_damage(&self) -> Result<Vec<String>, Trouble> {
         self.ask("check the data file", |conn| {
             let told: Vec<String> = row::many(conn, query::quick_check, [], |row| Ok(row.get(0)?))?;
@@ -123,9 +123,9 @@ impl StoppedStore {
     fn ask<A>(
         &self,
         doing: &'static str,
-        read: impl FnOnce(&Connection) -> Result<A, Mishap>,
+        read: impl FnOnce(&Connection) -> Result<A, SqliteError>,
     ) -> Result<A, Trouble> {
-        read(&self.conn()).map_err(|mishap| mishap.trouble(doing))
+        read(&self.conn()).map_err(|failure| failure.trouble(doing))
     }
 }
 
@@ -176,7 +176,7 @@ impl Survey for StoppedStore {
             .collect())
     }
 
-    /// Claims live in memory: a server that is stopped has none.
+    /// Claims are in memory: a stopped server has none.
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         Ok(Vec::new())
     }

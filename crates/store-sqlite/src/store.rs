@@ -1,4 +1,4 @@
-//! The store: encodes what goes in, and asks the writer and the readers.
+//! The store: encodes what is written, and calls the writer and the readers.
 
 mod agenda;
 mod archive;
@@ -13,29 +13,29 @@ use punctual_model::{Job, JobId, Mint};
 use punctual_store::{Roster, Vault, codec};
 use tokio::sync::watch;
 
-use crate::book::Book;
 use crate::checkpoint::Checkpointer;
-use crate::desk::{Desk, WrittenJob};
 use crate::directory::DataDirectory;
 use crate::files::Files;
 use crate::lock::DirectoryLock;
 use crate::open::{self, Opened};
 use crate::outage::Outages;
 use crate::reader::Readers;
+use crate::shared_claims::SharedClaims;
 use crate::standing::Standing;
 use crate::writer::Writer;
+use crate::writer_state::{EncodedJob, WriterState};
 use crate::{OpenError, Options};
 
-/// A store in one SQLite file. Dropping it finishes what has queued and closes the file.
+/// A store in one SQLite file. Dropping it finishes queued writes and closes the file.
 pub struct SqliteStore {
-    // In this order they are dropped: the writer's connection is the last to be closed and folds the
-    // WAL into the data file, and only then the directory is given up.
+    // Dropped in this order: the connection of the writer is closed last and copies the WAL into the data file,
+    // and only then the directory is released.
     readers: Readers,
     writer: Writer,
     _lock: DirectoryLock,
     vault: Arc<Vault>,
     mint: Arc<dyn Mint>,
-    book: Arc<Book>,
+    shared_claims: Arc<SharedClaims>,
     outages: Arc<Outages>,
     files: Arc<Files>,
     last_job: AtomicI64,
@@ -43,12 +43,12 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store of a directory, which is made if need be, and owns it from now on.
+    /// Opens the store of a directory, which is created if necessary, and locks it.
     pub fn open(options: Options) -> Result<Self, OpenError> {
         Self::open_in(DataDirectory::own(&options.dir)?, options)
     }
 
-    /// Opens the store of a directory that is owned already.
+    /// Opens the store of a directory that is locked already.
     pub fn open_in(directory: DataDirectory, options: Options) -> Result<Self, OpenError> {
         let dir = directory.dir.clone();
         let Opened { lock, mut conn, last } = open::open(directory, &options)?;
@@ -57,26 +57,37 @@ impl SqliteStore {
         let outages = Arc::new(Outages::new(&dir));
         let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn, outages.clone())?;
         let readers = Readers::start(&dir, reader_count)?;
-        // Fences of an earlier run must not hold in this one.
+        // Fences of an earlier run must not be valid in this one.
         let first_fence = u64::try_from(mint.random() >> 65).unwrap_or(0);
-        let book = Arc::new(Book::new(first_fence));
-        let desk = Desk::new(conn, vault.clone(), book.clone(), last);
-        let writer = Writer::start(desk, checkpointer).map_err(OpenError::Thread)?;
+        let shared_claims = Arc::new(SharedClaims::new(first_fence));
+        let state = WriterState::new(conn, vault.clone(), shared_claims.clone(), last);
+        let writer = Writer::start(state, checkpointer).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
         let files = Arc::new(files);
         let token_changes = watch::Sender::new(0);
-        Ok(Self { readers, writer, _lock: lock, vault, mint, book, outages, files, last_job, token_changes })
+        Ok(Self {
+            readers,
+            writer,
+            _lock: lock,
+            vault,
+            mint,
+            shared_claims,
+            outages,
+            files,
+            last_job,
+            token_changes,
+        })
     }
 
-    /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here;
-    /// if it is then refused, the id is lost, which is no loss.
-    fn encode(&self, mut job: Job) -> WrittenJob {
+    /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here; if it is
+    /// refused later, the id is unused.
+    fn encode(&self, mut job: Job) -> EncodedJob {
         if job.revision == 0 {
             job.id = JobId(self.last_job.fetch_add(1, Ordering::Relaxed) + 1);
         }
         let spec = codec::encode_spec(&job.spec, job.id, &self.vault, &*self.mint);
         let standing = Standing::of(&job);
-        WrittenJob { job, spec, standing }
+        EncodedJob { job, spec, standing }
     }
 }
 

@@ -1,5 +1,4 @@
-//! What is there of each job, read from a connection: the same for a store that runs and for the data of
-//! one that is stopped.
+//! Reads the facts of each job: the same for a running store and for the data of a stopped one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,27 +12,27 @@ use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{CollectionEvidence, Extent, FAULTED_COUNT_MAX, HistoryCursor, SurveyAsk, Vault};
 use rusqlite::{Connection, Row, params};
 
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row::{self, bound};
 use crate::standing::{StandingColumns, instant};
 
-/// Where the columns of a job's standing begin in a row of `survey.sql`.
+/// The first column of a job's standing in a row of `survey.sql`.
 const STANDING: usize = 5;
 
-pub(crate) fn extent(conn: &Connection) -> Result<Extent, Mishap> {
+pub(crate) fn extent(conn: &Connection) -> Result<Extent, SqliteError> {
     let version = row::number(conn, query::schema_version, [])?.unwrap_or(0);
     let last_job = row::number(conn, query::last_job, [])?.unwrap_or(0);
     Ok(Extent { schema_version: u32::try_from(version).unwrap_or(u32::MAX), last_job: JobId(last_job) })
 }
 
 /// How many jobs there are, and the latest faulted ones.
-pub(crate) fn census(conn: &Connection, faulted_limit: usize) -> Result<Census, Mishap> {
+pub(crate) fn census(conn: &Connection, faulted_limit: usize) -> Result<Census, SqliteError> {
     let count = |number: Option<i64>| u64::try_from(number.unwrap_or(0)).unwrap_or(0);
     let job_count = row::number(conn, query::job_count_now, [])?;
     let faulted_count = row::number(conn, query::faulted_count, params![i64::MIN, bound(FAULTED_COUNT_MAX)])?;
     let faulted = row::many(conn, query::faulted, params![i64::MIN, bound(faulted_limit)], |row| {
-        // One whose name can't be read is told when its job is looked at.
+        // An unreadable name is reported when its job is surveyed.
         let key = row::key_of_faulted(row).ok();
         let at = from_ticks(row.get(1)?);
         Ok(key.zip(at).map(|(key, ended_at)| FaultedJob { job: JobId(row::number_of(row)), key, ended_at }))
@@ -45,15 +44,15 @@ pub(crate) fn census(conn: &Connection, faulted_limit: usize) -> Result<Census, 
     })
 }
 
-/// Where the definition of a job is in such a row.
+/// The column of a job's definition in such a row.
 const DEFINITION: usize = STANDING + 22;
 
-/// A page of jobs, none of which is said to be claimed. Definitions are read only with a vault.
+/// A page of jobs, none of which is marked as claimed. Definitions are read only with a vault.
 pub(crate) fn page(
     conn: &Connection,
     ask: &SurveyAsk,
     vault: Option<&Vault>,
-) -> Result<Vec<Evidence>, Mishap> {
+) -> Result<Vec<Evidence>, SqliteError> {
     let after = ask.after.map_or(i64::MIN, |after| after.0);
     let limit = bound(ask.job_limit);
     let mut found = row::many(conn, query::survey, params![after, limit], |row| defined(row, vault))?;
@@ -75,7 +74,7 @@ pub(crate) fn traces(
     job: i64,
     after: Option<HistoryCursor>,
     limit: usize,
-) -> Result<Vec<(HistoryCursor, Trace)>, Mishap> {
+) -> Result<Vec<(HistoryCursor, Trace)>, SqliteError> {
     let (started_at, sequence) =
         after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
     row::many(conn, query::survey_traces, params![job, started_at, sequence, bound(limit)], |row| {
@@ -85,7 +84,7 @@ pub(crate) fn traces(
 }
 
 /// Entries due at or before an instant with their targets, earliest first.
-pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Due, i64)>, Mishap> {
+pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Due, i64)>, SqliteError> {
     let mut statement = conn.prepare_cached(query::due)?;
     let mut rows = statement.query(params![i64::MIN, bound(limit)])?;
     let mut found = Vec::new();
@@ -94,19 +93,19 @@ pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Du
         if due_at > until {
             break;
         }
-        // One that is no instant is told when its job is read.
+        // Ticks that are no instant are reported when the job is read.
         let due_at = from_ticks(due_at).unwrap_or(Timestamp::MIN);
         found.push((Due { job: JobId(job), due_at }, target));
     }
     Ok(found)
 }
 
-/// Collections behind one, by number.
+/// Collections after one, by number.
 pub(crate) fn collections(
     conn: &Connection,
     after: i64,
     limit: usize,
-) -> Result<Vec<CollectionEvidence>, Mishap> {
+) -> Result<Vec<CollectionEvidence>, SqliteError> {
     row::many(conn, query::survey_collections, params![after, bound(limit)], |row| {
         let key = row::collection_key(row).unwrap_or_else(|_| CollectionKey::new("", "", ""));
         let unreadable = damage(row::collection(row))?;
@@ -114,10 +113,10 @@ pub(crate) fn collections(
     })
 }
 
-/// Why something can't be read; none if it can, or is gone.
-pub(crate) fn damage_of(conn: &Connection, subject: &Subject) -> Result<Option<String>, Mishap> {
+/// Why something can't be read; none if it can, or does not exist.
+pub(crate) fn damage_of(conn: &Connection, subject: &Subject) -> Result<Option<String>, SqliteError> {
     match subject {
-        // A whole survey says more of a job.
+        // The survey reports more about a job.
         Subject::Job(_) | Subject::Clock => Ok(None),
         Subject::Group(GroupKey { subscription, name }) => {
             damage(row::one(conn, query::group, [subscription.folded(), name.folded()], row::group))
@@ -131,13 +130,13 @@ pub(crate) fn damage_of(conn: &Connection, subject: &Subject) -> Result<Option<S
     }
 }
 
-/// Why a row could not be read, if it could not.
-fn damage<T>(read: Result<T, Mishap>) -> Result<Option<String>, Mishap> {
-    read.map_or_else(|mishap| mishap.into_damage().map(Some), |_| Ok(None))
+/// Why a row could not be read; none if it could.
+fn damage<T>(read: Result<T, SqliteError>) -> Result<Option<String>, SqliteError> {
+    read.map_or_else(|failure| failure.into_damage().map(Some), |_| Ok(None))
 }
 
-/// Records that ended before this instant may be gone.
-pub(crate) fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mishap> {
+/// Records that ended before this instant may have been deleted.
+pub(crate) fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, SqliteError> {
     let before = row::one(conn, query::pruned_before, [], |row| Ok(row.get::<_, Option<i64>>(0)?))?;
     before.flatten().map(instant).transpose()
 }
@@ -145,31 +144,31 @@ pub(crate) fn pruned_before(conn: &Connection) -> Result<Option<Timestamp>, Mish
 /// A row of `survey.sql` or `survey_orphans.sql`.
 struct Found {
     job: i64,
-    /// The name and the number of the collection; none of an orphan.
+    /// The name and the number of the collection; none for an orphan.
     definition: Option<(String, i64)>,
     /// Why the definition can't be read, if it can't.
     illegible: Option<String>,
-    /// None where the job has no row of the agenda; a text where that can't be read.
+    /// None if the job has no row of the agenda; a text if that can't be read.
     standing: Option<Result<(Standing, bool), String>>,
 }
 
-fn orphan(row: &Row<'_>) -> Result<Found, Mishap> {
+fn orphan(row: &Row<'_>) -> Result<Found, SqliteError> {
     let there = row.get::<_, Option<i64>>(3)?.is_some();
-    let standing = there.then(|| standing(row).map_err(|mishap| mishap.to_string()));
+    let standing = there.then(|| standing(row).map_err(|failure| failure.to_string()));
     Ok(Found { job: row.get(0)?, definition: None, illegible: None, standing })
 }
 
-fn defined(row: &Row<'_>, vault: Option<&Vault>) -> Result<Found, Mishap> {
+fn defined(row: &Row<'_>, vault: Option<&Vault>) -> Result<Found, SqliteError> {
     let found = orphan(row)?;
     let document = row.get_ref(DEFINITION)?.as_blob().map_err(rusqlite::Error::from)?;
     let sealed = row.get_ref(DEFINITION + 1)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
     let read = vault.map(|vault| codec::decode_spec(document, sealed, JobId(found.job), vault));
     let illegible =
-        read.and_then(Result::err).map(|error| Mishap::unreadable("its definition", &error).to_string());
+        read.and_then(Result::err).map(|error| SqliteError::unreadable("its definition", &error).to_string());
     Ok(Found { definition: Some((row.get(1)?, row.get(2)?)), illegible, ..found })
 }
 
-fn standing(row: &Row<'_>) -> Result<(Standing, bool), Mishap> {
+fn standing(row: &Row<'_>) -> Result<(Standing, bool), SqliteError> {
     let capped_generation: u32 = row.get(4)?;
     let StandingColumns { progress, state, generation, put_at, counters, revision, .. } =
         StandingColumns::read(row, STANDING)?;
@@ -179,25 +178,26 @@ fn standing(row: &Row<'_>) -> Result<(Standing, bool), Mishap> {
 }
 
 /// A column of `survey_traces.sql` and those behind it.
-fn trace(row: &Row<'_>) -> Result<Trace, Mishap> {
+fn trace(row: &Row<'_>) -> Result<Trace, SqliteError> {
     Ok(Trace {
         generation: row.get(2)?,
         ordinal: row.get(3)?,
         step: row.get(4)?,
-        status: RecordStatus::from_number(row.get(5)?).ok_or(Mishap::invalid("its status"))?,
+        status: RecordStatus::from_number(row.get(5)?).ok_or(SqliteError::invalid("its status"))?,
     })
 }
 
-/// What is read beside the rows of a page.
+/// What is read besides the rows of a page.
 struct Reading<'a> {
     conn: &'a Connection,
     pruned_before: Option<Timestamp>,
-    /// Of each collection, its key and whether it is on; none if it is missing, a text if it can't be read.
+    /// For each collection its key and whether it is enabled; none if it is missing, a text if it can't be
+    /// read.
     collections: HashMap<i64, Result<Option<(CollectionKey, bool)>, String>>,
 }
 
 impl Reading<'_> {
-    fn tell(mut self, found: Vec<Found>, ask: &SurveyAsk) -> Result<Vec<Evidence>, Mishap> {
+    fn tell(mut self, found: Vec<Found>, ask: &SurveyAsk) -> Result<Vec<Evidence>, SqliteError> {
         let mut page = Vec::with_capacity(found.len());
         let mut left = ask.record_limit;
         for one in found {
@@ -210,7 +210,7 @@ impl Reading<'_> {
                 page.push(evidence);
                 continue;
             }
-            // One more than may be, so that it is seen whether there are more.
+            // One more than the limit, to see whether there are more.
             let (read, history) =
                 history(self.conn, one.job, standing.generation, left, &mut evidence.unreadable_records)?;
             let long = history == HistoryEvidence::Long;
@@ -227,7 +227,7 @@ impl Reading<'_> {
         Ok(page)
     }
 
-    fn evidence(&mut self, found: &Found) -> Result<Evidence, Mishap> {
+    fn evidence(&mut self, found: &Found) -> Result<Evidence, SqliteError> {
         let collection = match &found.definition {
             Some((_, collection)) => self.collection(*collection)?,
             None => Ok(None),
@@ -252,7 +252,7 @@ impl Reading<'_> {
         })
     }
 
-    fn collection(&mut self, id: i64) -> Result<Result<Option<(CollectionKey, bool)>, String>, Mishap> {
+    fn collection(&mut self, id: i64) -> Result<Result<Option<(CollectionKey, bool)>, String>, SqliteError> {
         if let Some(known) = self.collections.get(&id) {
             return Ok(known.clone());
         }
@@ -262,27 +262,27 @@ impl Reading<'_> {
                 let enabled = collection.enabled();
                 (collection.key, enabled)
             })),
-            Err(mishap) => Err(mishap.into_damage()?),
+            Err(failure) => Err(failure.into_damage()?),
         };
         self.collections.insert(id, known.clone());
         Ok(known)
     }
 }
 
-/// What the records of a generation count to, and how many were read. Nothing follows from a history of which
-/// a record can't be read.
+/// The tally of the records of a generation, and how many were read. Nothing follows from a history with an
+/// unreadable record.
 fn history(
     conn: &Connection,
     job: i64,
     generation: u32,
     limit: usize,
     unreadable: &mut Vec<(i64, String)>,
-) -> Result<(usize, HistoryEvidence), Mishap> {
+) -> Result<(usize, HistoryEvidence), SqliteError> {
     let params = params![job, i64::MAX, i64::MAX, bound(limit.saturating_add(1))];
     let traces = row::many(conn, query::survey_traces, params, |row| match trace(row) {
         Ok(trace) => Ok(Some(trace)),
-        Err(mishap) => {
-            let detail = mishap.into_damage()?;
+        Err(failure) => {
+            let detail = failure.into_damage()?;
             unreadable.push((row.get(1)?, detail));
             Ok(None)
         }
@@ -297,7 +297,7 @@ fn history(
     Ok((traces.len(), history))
 }
 
-/// Marks jobs that are claimed: before the snapshot, or after it.
+/// Marks jobs that are claimed before or after the snapshot.
 pub(crate) fn mark(page: &mut [Evidence], before: &HashSet<JobId>, after: impl Fn(JobId) -> bool) {
     for evidence in page {
         evidence.claimed = before.contains(&evidence.job) || after(evidence.job);

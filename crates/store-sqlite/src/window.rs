@@ -1,15 +1,15 @@
-//! The look-ahead window: what is due soon and unclaimed, held in memory.
+//! The look-ahead window: unclaimed entries that are due soon, in memory.
 //!
-//! The agenda is read in the order of due times, and everything up to the frontier is either in here
-//! or claimed. So a claim never reads twice what is claimed already, and what is passed over, because
-//! its target has all the slots it may have, costs one look at the head of that target's queue instead
-//! of a walk over all of it. Entries beyond the frontier cost no memory.
+//! The agenda is read in the order of due times, and everything up to the frontier is either in here or
+//! claimed. So a claim never reads claimed entries twice, and the entries of a target without a free slot cost
+//! one look at the head of that target's queue instead of a walk over all of them. Entries beyond the frontier
+//! need no memory.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// An entry: when it is due, of which job, whom it calls.
+/// An entry: when it is due, its job and its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
+pub(crate) struct WindowEntry {
     pub(crate) due_at: i64,
     pub(crate) job: i64,
     pub(crate) target: i64,
@@ -21,7 +21,7 @@ pub(crate) struct Window {
     frontier: (i64, i64),
     queues: HashMap<i64, BTreeSet<(i64, i64)>>,
     /// The first entry of each queue.
-    heads: BTreeSet<Due>,
+    heads: BTreeSet<WindowEntry>,
 }
 
 impl Window {
@@ -34,32 +34,32 @@ impl Window {
         self.frontier
     }
 
-    /// Says that everything up to here was read and, if it was free, inserted.
+    /// Everything up to here was read and, if it was free, inserted.
     pub(crate) fn advance(&mut self, due_at: i64, job: i64) {
         self.frontier = self.frontier.max((due_at, job));
     }
 
-    /// Forgets everything; the agenda is read from its beginning again.
+    /// Empties the window; the agenda is read from its start again.
     pub(crate) fn reset(&mut self) {
         *self = Self::new();
     }
 
-    /// Takes up an entry that was written or given back. Beyond the frontier it will be read in time.
-    pub(crate) fn offer(&mut self, due: Due) {
+    /// Adds an entry that was written or given back. Beyond the frontier it will be read in time.
+    pub(crate) fn offer(&mut self, due: WindowEntry) {
         if (due.due_at, due.job) <= self.frontier {
             self.insert(due);
         }
     }
 
-    /// Takes up an entry that was read.
-    pub(crate) fn insert(&mut self, due: Due) {
+    /// Adds an entry that was read.
+    pub(crate) fn insert(&mut self, due: WindowEntry) {
         let queue = self.queues.entry(due.target).or_default();
         let head = queue.first().copied();
         queue.insert((due.due_at, due.job));
         self.set_head(due.target, head);
     }
 
-    pub(crate) fn remove(&mut self, due: Due) {
+    pub(crate) fn remove(&mut self, due: WindowEntry) {
         let Some(queue) = self.queues.get_mut(&due.target) else { return };
         let head = queue.first().copied();
         if queue.remove(&(due.due_at, due.job)) {
@@ -68,22 +68,22 @@ impl Window {
     }
 
     /// The earliest entry whose target is not passed over.
-    pub(crate) fn earliest(&self, passed_over: &HashSet<i64>) -> Option<Due> {
+    pub(crate) fn earliest(&self, passed_over: &HashSet<i64>) -> Option<WindowEntry> {
         self.heads.iter().find(|head| !passed_over.contains(&head.target)).copied()
     }
 
-    /// Moves the head of a queue from what it was to what it is.
+    /// Updates the head of a queue.
     fn set_head(&mut self, target: i64, old: Option<(i64, i64)>) {
         let new = self.queues.get(&target).and_then(|queue| queue.first().copied());
         if old == new {
             return;
         }
         if let Some((due_at, job)) = old {
-            self.heads.remove(&Due { due_at, job, target });
+            self.heads.remove(&WindowEntry { due_at, job, target });
         }
         match new {
             Some((due_at, job)) => {
-                self.heads.insert(Due { due_at, job, target });
+                self.heads.insert(WindowEntry { due_at, job, target });
             }
             None => {
                 self.queues.remove(&target);
@@ -96,8 +96,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn due(due_at: i64, job: i64, target: i64) -> Due {
-        Due { due_at, job, target }
+    fn due(due_at: i64, job: i64, target: i64) -> WindowEntry {
+        WindowEntry { due_at, job, target }
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! The writer thread: takes all that has queued, applies it in one transaction, and answers after the
-//! COMMIT.
+//! The writer thread: applies all queued writes in one transaction, and answers after the COMMIT (group
+//! commit).
 //!
-//! A disk can be asked some thousand times a second to make something durable; grouping lets many
-//! writes share each of those times, and the busier it is, the larger the groups become by themselves; on
-//! a slow disk a group waits a moment for those who were there lately.
-//! When a write fails by itself, its group is rolled back and each of them is tried alone, so that the
-//! innocent ones go through and the guilty one gets its own error.
+//! A disk can make something durable some thousand times a second; grouping lets many writes share each of
+//! those times, and the groups grow with the load. On a slow disk a group waits a moment for callers that were
+//! there lately. When a write fails by itself, its group is rolled back and each of them is tried alone, so
+//! that only the failing one gets an error.
 
 mod gathering;
 
@@ -19,37 +18,36 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::checkpoint::Checkpointer;
-use crate::desk::Desk;
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
+use crate::writer_state::WriterState;
 use gathering::Gathering;
 
-/// How many writes may wait; further callers wait for a place. Enough for all that a group may hold,
-/// twice.
+/// The most writes that may wait; further callers wait for room. Twice the largest group.
 const QUEUE: usize = 1_024;
-/// How many writes are grouped at most, so that the first of them waits some ten milliseconds at most.
+/// The most writes of a group, so that the first of them waits at most some ten milliseconds.
 const GROUP: usize = 512;
 
-/// The way to the writer thread.
+/// The writer thread.
 pub(crate) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(crate) fn start(desk: Desk, checkpointer: Checkpointer) -> io::Result<Self> {
+    pub(crate) fn start(state: WriterState, checkpointer: Checkpointer) -> io::Result<Self> {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || run(desk, tasks, checkpointer))?;
+            .spawn(move || run(state, tasks, checkpointer))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
-    /// Has work done on the desk, in a transaction with others, and waits until it is durable. The work
-    /// may be done more than once, of which all but the last are rolled back.
+    /// Runs `work` in a transaction with others, and waits until it is durable. It may run more than once; all
+    /// runs but the last are rolled back.
     pub(crate) async fn call<A: Send + 'static>(
         &self,
         doing: &'static str,
-        work: impl FnMut(&mut Desk) -> Result<A, Mishap> + Send + 'static,
+        work: impl FnMut(&mut WriterState) -> Result<A, SqliteError> + Send + 'static,
     ) -> Result<A, Trouble> {
         let (reply, answer) = oneshot::channel();
         let task = Box::new(Call { doing, work, outcome: None, reply });
@@ -60,7 +58,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Does what has queued, then closes.
+    /// Finishes queued writes, then closes.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take()
@@ -71,10 +69,10 @@ impl Drop for Writer {
     }
 }
 
-/// A piece of work with somebody who waits for it.
+/// A write with a caller that waits for it.
 trait Task: Send {
-    fn run(&mut self, desk: &mut Desk) -> Result<(), Mishap>;
-    fn answer(self: Box<Self>, failure: Option<&Mishap>);
+    fn run(&mut self, state: &mut WriterState) -> Result<(), SqliteError>;
+    fn answer(self: Box<Self>, failure: Option<&SqliteError>);
 }
 
 struct Call<A, W> {
@@ -84,32 +82,32 @@ struct Call<A, W> {
     reply: oneshot::Sender<Result<A, Trouble>>,
 }
 
-impl<A: Send, W: FnMut(&mut Desk) -> Result<A, Mishap> + Send> Task for Call<A, W> {
-    fn run(&mut self, desk: &mut Desk) -> Result<(), Mishap> {
-        self.outcome = Some((self.work)(desk)?);
+impl<A: Send, W: FnMut(&mut WriterState) -> Result<A, SqliteError> + Send> Task for Call<A, W> {
+    fn run(&mut self, state: &mut WriterState) -> Result<(), SqliteError> {
+        self.outcome = Some((self.work)(state)?);
         Ok(())
     }
 
-    fn answer(self: Box<Self>, failure: Option<&Mishap>) {
+    fn answer(self: Box<Self>, failure: Option<&SqliteError>) {
         let answer = match (failure, self.outcome) {
             (None, Some(outcome)) => Ok(outcome),
-            (Some(mishap), _) => Err(mishap.trouble(self.doing)),
-            (None, None) => Err(Mishap::Panicked.trouble(self.doing)),
+            (Some(failure), _) => Err(failure.trouble(self.doing)),
+            (None, None) => Err(SqliteError::Panicked.trouble(self.doing)),
         };
-        // Whoever asked may have gone; the work is done all the same.
+        // The caller may be gone; the write is done all the same.
         let _ = self.reply.send(answer);
     }
 }
 
-fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointer: Checkpointer) {
+fn run(mut state: WriterState, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointer: Checkpointer) {
     let mut group = Vec::with_capacity(GROUP);
     let mut gathering = Gathering::default();
     loop {
         match tasks.try_recv() {
             Ok(task) => group.push(task),
-            Err(TryRecvError::Empty) if desk.graves && !checkpointer.in_outage() => {
-                sweep(&mut desk, &checkpointer);
-                checkpointer.after_commit(&desk.conn);
+            Err(TryRecvError::Empty) if state.has_orphaned_history && !checkpointer.in_outage() => {
+                sweep(&mut state, &checkpointer);
+                checkpointer.after_commit(&state.conn);
                 continue;
             }
             Err(_) => match tasks.blocking_recv() {
@@ -120,13 +118,13 @@ fn run(mut desk: Desk, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointe
         let size = gather(&mut tasks, &mut group);
         gathering.wait(size, || gather(&mut tasks, &mut group));
         let size = group.len();
-        let cost = apply(&mut desk, &mut group, &checkpointer);
+        let cost = apply(&mut state, &mut group, &checkpointer);
         gathering.note(cost, size, tasks.len());
-        checkpointer.after_commit(&desk.conn);
+        checkpointer.after_commit(&state.conn);
     }
 }
 
-/// Takes in what has queued, and says how much there is now.
+/// Takes queued writes into the group, and returns its size.
 fn gather(tasks: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Task>>) -> usize {
     while group.len() < GROUP
         && let Ok(task) = tasks.try_recv()
@@ -136,48 +134,48 @@ fn gather(tasks: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Tas
     group.len()
 }
 
-/// Applies a group, and if that fails, each of it alone; says how long the COMMIT took.
-fn apply(desk: &mut Desk, group: &mut Vec<Box<dyn Task>>, checkpointer: &Checkpointer) -> Duration {
-    match try_apply(desk, group) {
+/// Applies a group, and if that fails, each write alone; returns how long the COMMIT took.
+fn apply(state: &mut WriterState, group: &mut Vec<Box<dyn Task>>, checkpointer: &Checkpointer) -> Duration {
+    match try_apply(state, group) {
         Ok(cost) => {
             group.drain(..).for_each(|task| task.answer(None));
             cost
         }
-        Err(mishap) if group.len() == 1 => {
-            desk.roll_back();
-            let mishap = checkpointer.diagnose(mishap);
-            group.drain(..).for_each(|task| task.answer(Some(&mishap)));
+        Err(failure) if group.len() == 1 => {
+            state.roll_back();
+            let failure = checkpointer.diagnose(failure);
+            group.drain(..).for_each(|task| task.answer(Some(&failure)));
             Duration::ZERO
         }
         Err(_) => {
-            desk.roll_back();
-            let alone = group.drain(..).map(|task| apply(desk, &mut vec![task], checkpointer));
+            state.roll_back();
+            let alone = group.drain(..).map(|task| apply(state, &mut vec![task], checkpointer));
             alone.max().unwrap_or_default()
         }
     }
 }
 
-/// A panic is a bug in the work on one request; it must not take the store down with it.
-fn try_apply(desk: &mut Desk, group: &mut [Box<dyn Task>]) -> Result<Duration, Mishap> {
+/// A panic is a bug in one write; the store must go on.
+fn try_apply(state: &mut WriterState, group: &mut [Box<dyn Task>]) -> Result<Duration, SqliteError> {
     let work = AssertUnwindSafe(|| {
-        desk.begin()?;
-        group.iter_mut().try_for_each(|task| task.run(desk))?;
+        state.begin()?;
+        group.iter_mut().try_for_each(|task| task.run(state))?;
         let since = gathering::now();
-        desk.commit()?;
+        state.commit()?;
         Ok(since.elapsed())
     });
-    catch_unwind(work).unwrap_or(Err(Mishap::Panicked))
+    catch_unwind(work).unwrap_or(Err(SqliteError::Panicked))
 }
 
-/// What can't be swept now is swept after an outage, or after the next start.
-fn sweep(desk: &mut Desk, checkpointer: &Checkpointer) {
-    let swept = desk.begin().and_then(|()| desk.sweep()).and_then(|()| desk.commit());
-    let Err(mishap) = swept else { return };
-    desk.roll_back();
-    desk.graves = match checkpointer.diagnose(mishap) {
-        Mishap::Outage(_) => true,
-        mishap => {
-            tracing::error!(error = %mishap, "could not sweep away the history of deleted jobs");
+/// What can't be deleted now is deleted after an outage, or after the next start.
+fn sweep(state: &mut WriterState, checkpointer: &Checkpointer) {
+    let swept = state.begin().and_then(|()| state.sweep()).and_then(|()| state.commit());
+    let Err(failure) = swept else { return };
+    state.roll_back();
+    state.has_orphaned_history = match checkpointer.diagnose(failure) {
+        SqliteError::Outage(_) => true,
+        failure => {
+            tracing::error!(error = %failure, "could not sweep away the history of deleted jobs");
             false
         }
     };
@@ -191,8 +189,8 @@ mod tests {
     use punctual_store::{KeyRing, Vault};
 
     use super::*;
-    use crate::book::Book;
     use crate::outage::Outages;
+    use crate::shared_claims::SharedClaims;
     use crate::{DataDirectory, Options, Synchronous, open, query, row};
 
     struct Fixed;
@@ -213,12 +211,12 @@ mod tests {
         let outages = Arc::new(Outages::new(dir));
         let checkpointer =
             Checkpointer::start(dir, Synchronous::Off, &mut opened.conn, outages.clone()).unwrap();
-        let desk = Desk::new(opened.conn, vault, Arc::new(Book::new(1)), opened.last);
-        (Writer::start(desk, checkpointer).unwrap(), outages)
+        let state = WriterState::new(opened.conn, vault, Arc::new(SharedClaims::new(1)), opened.last);
+        (Writer::start(state, checkpointer).unwrap(), outages)
     }
 
-    fn unregister(text: String) -> impl FnMut(&mut Desk) -> Result<(), Mishap> {
-        move |desk| desk.set_unregistered(&text.as_str().into(), true)
+    fn unregister(text: String) -> impl FnMut(&mut WriterState) -> Result<(), SqliteError> {
+        move |state| state.set_unregistered(&text.as_str().into(), true)
     }
 
     #[tokio::test]
@@ -241,13 +239,13 @@ mod tests {
     async fn a_panic_is_told_to_its_caller_and_undone() {
         let dir = tempfile::tempdir().unwrap();
         let (writer, outages) = writer(dir.path(), 1_000);
-        let panic = |desk: &mut Desk| -> Result<(), Mishap> {
-            desk.set_unregistered(&"half".into(), true)?;
+        let panic = |state: &mut WriterState| -> Result<(), SqliteError> {
+            state.set_unregistered(&"half".into(), true)?;
             panic!("on purpose");
         };
         let error = writer.call("stumble", panic).await.unwrap_err();
         assert!(matches!(error, Trouble::Failed { doing: "stumble", .. }), "{error}");
-        let read = |desk: &mut Desk| row::number(&desk.conn, query::unregistered, ["half"]);
+        let read = |state: &mut WriterState| row::number(&state.conn, query::unregistered, ["half"]);
         assert_eq!(writer.call("look", read).await.unwrap(), Some(0));
         assert_eq!(outages.now(), None);
     }

@@ -13,25 +13,25 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use super::SqliteStore;
-use crate::desk::{Decided, WrittenRepair};
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::row::Last;
 use crate::standing::{Standing, hash};
+use crate::writer_state::{EncodedRepair, EncodedSettlement};
 use crate::{ahead, query, row};
 
 #[async_trait]
 impl Agenda for SqliteStore {
-    /// The writer thread chooses and marks; a reader thread loads and decodes, so that writes don't
-    /// wait for that. What was edited in between has lost its claim, since an edit takes it back before
-    /// its COMMIT, and is left out.
+    /// The writer thread chooses and marks; a reader thread loads and decodes, so that writes don't wait for
+    /// that. A job that was edited in between has lost its claim, since an edit takes it back before its
+    /// COMMIT, and is left out.
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         self.outages.check("claim what is due")?;
         let (until, limit) = (to_ticks(ask.until), ask.limit);
         let passed_over = ask.passed_over.iter().map(|target| hash(target)).collect();
         let choose =
-            self.writer.call("claim what is due", move |desk| desk.claim(until, limit, &passed_over));
-        let parcel = choose.await?;
-        let chosen = parcel.chosen().to_vec();
+            self.writer.call("claim what is due", move |state| state.claim(until, limit, &passed_over));
+        let delivery = choose.await?;
+        let chosen = delivery.chosen().to_vec();
         if chosen.is_empty() {
             return Ok(Vec::new());
         }
@@ -39,37 +39,37 @@ impl Agenda for SqliteStore {
         let load = self.readers.call_long("load what was claimed", move |conn| load(conn, &chosen, &vault));
         let Loaded { mut claims, unreadable } = load.await?;
         if !unreadable.is_empty() {
-            let mut book = self.book.claims();
-            unreadable.into_iter().for_each(|fence| book.leave_out(fence));
+            let mut shared_claims = self.shared_claims.lock();
+            unreadable.into_iter().for_each(|fence| shared_claims.leave_out(fence));
         }
-        parcel.deliver(&mut claims);
+        delivery.deliver(&mut claims);
         Ok(claims)
     }
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
         self.outages.check("begin what was claimed")?;
-        let mut claims = self.book.claims();
+        let mut claims = self.shared_claims.lock();
         Ok(fences.iter().map(|fence| claims.begin(*fence)).collect())
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
-        let decided: Vec<Decided> = settlements.into_iter().map(decided).collect();
-        self.writer.call("settle claims", move |desk| desk.settle(&decided)).await
+        let encoded: Vec<EncodedSettlement> = settlements.into_iter().map(encoded).collect();
+        self.writer.call("settle claims", move |state| state.settle(&encoded)).await
     }
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
         let fences = fences.to_vec();
-        self.writer.call("release claims", move |desk| desk.release(&fences)).await
+        self.writer.call("release claims", move |state| state.release(&fences)).await
     }
 
     async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
         let passed_over = passed_over.iter().map(|target| hash(target)).collect();
-        let ask = self.writer.call("find the next due time", move |desk| desk.next_due(&passed_over));
+        let ask = self.writer.call("find the next due time", move |state| state.next_due(&passed_over));
         Ok(ask.await?.and_then(from_ticks))
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        let claims = self.book.claims();
+        let claims = self.shared_claims.lock();
         Ok(jobs.iter().copied().filter(|job| claims.in_flight(*job)).collect())
     }
 
@@ -82,32 +82,32 @@ impl Agenda for SqliteStore {
     }
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
-        let encode = |repair: Repair| WrittenRepair { standing: Standing::of(&repair.job), repair };
-        let written: Vec<WrittenRepair> = repairs.into_iter().map(encode).collect();
-        self.writer.call("put jobs back to the clock", move |desk| desk.repair(&written)).await
+        let encode = |repair: Repair| EncodedRepair { standing: Standing::of(&repair.job), repair };
+        let written: Vec<EncodedRepair> = repairs.into_iter().map(encode).collect();
+        self.writer.call("put jobs back to the clock", move |state| state.repair(&written)).await
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        self.book.changes()
+        self.shared_claims.changes()
     }
 }
 
-fn decided(settlement: Settlement) -> Decided {
+fn encoded(settlement: Settlement) -> EncodedSettlement {
     let Settlement { fence, job, records, skips } = settlement;
-    Decided { fence, revision: job.revision, standing: Standing::of(&job), records, skips }
+    EncodedSettlement { fence, revision: job.revision, standing: Standing::of(&job), records, skips }
 }
 
-/// What was claimed, as far as it can be read.
+/// The claimed jobs that could be read.
 struct Loaded {
     claims: Vec<Claim>,
     unreadable: Vec<Fence>,
 }
 
-/// Loads claimed jobs. One that can't be read keeps nobody else from firing: it is left out. If none can be
-/// read because the store can't, that is told instead; then all of them are given back, and tried again later.
-fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Result<Loaded, Mishap> {
+/// Loads claimed jobs. One that can't be read does not prevent others from firing: it is left out. If none can
+/// be read because the store fails, that is the error; then all of them are given back, and tried again later.
+fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Result<Loaded, SqliteError> {
     let mut last = Last::default();
-    let mut load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, Mishap> {
+    let mut load_one = |&(fence, job): &(Fence, JobId)| -> Result<Option<Claim>, SqliteError> {
         let row = row::one(conn, query::job_by_id, [job.0], |row| row::job(row, vault, &mut last))?;
         Ok(row.map(|row| Claim {
             fence,
@@ -122,9 +122,9 @@ fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Result<L
     for one in chosen {
         match load_one(one) {
             Ok(Some(claim)) => loaded.claims.push(claim),
-            // It was deleted, and its claim is gone; or it has lost a part.
+            // It was deleted, and its claim is gone; or a part of it is missing.
             Ok(None) => loaded.unreadable.push(one.0),
-            Err(error @ Mishap::Unreadable { .. }) => {
+            Err(error @ SqliteError::Unreadable { .. }) => {
                 tracing::error!(job = one.1.0, %error, "a job that is due can't be read; it is left out until it is edited");
                 loaded.unreadable.push(one.0);
             }
@@ -136,7 +136,7 @@ fn load(conn: &Connection, chosen: &[(Fence, JobId)], vault: &Vault) -> Result<L
     {
         return Err(error);
     }
-    // The store reads others: it is the row.
+    // The store reads others: the row is at fault.
     for ((fence, job), error) in failed {
         tracing::error!(job = job.0, %error, "a job that is due can't be read; it is left out until it is edited");
         loaded.unreadable.push(fence);

@@ -15,8 +15,8 @@ use crate::row::bound;
 use crate::standing::instant;
 use crate::{query, row, survey};
 
-/// How many jobs are looked at in one transaction of `prune_to`.
-const CROWDED_MAX: usize = 256;
+/// The most jobs per transaction of `prune_to`.
+const JOBS_PER_PRUNE_MAX: usize = 256;
 
 #[async_trait]
 impl Archive for SqliteStore {
@@ -73,24 +73,24 @@ impl Archive for SqliteStore {
 
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let before = to_ticks(before);
-        self.writer.call("prune history", move |desk| desk.prune(before, limit)).await
+        self.writer.call("prune history", move |state| state.prune(before, limit)).await
     }
 
-    /// A reader looks for jobs with too many records, which is a scan; the writer deletes.
+    /// A reader finds jobs with too many records, which is a scan; the writer deletes.
     async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {
         let mut gone = 0;
         let mut behind = 0;
         while gone < limit {
             let find = self.readers.call_long("find jobs with a long history", move |conn| {
-                let params = params![keep, behind, bound(CROWDED_MAX)];
-                row::many(conn, query::crowded, params, |row| Ok(JobId(row.get(0)?)))
+                let params = params![keep, behind, bound(JOBS_PER_PRUNE_MAX)];
+                row::many(conn, query::jobs_over_cap, params, |row| Ok(JobId(row.get(0)?)))
             });
             let jobs = find.await?;
             let Some(last) = jobs.last() else { break };
             behind = last.0;
             let left = limit - gone;
             let prune =
-                self.writer.call("prune the history of jobs", move |desk| desk.prune_to(&jobs, keep, left));
+                self.writer.call("prune the history of jobs", move |state| state.prune_to(&jobs, keep, left));
             gone += prune.await?;
         }
         Ok(gone)
@@ -98,11 +98,11 @@ impl Archive for SqliteStore {
 
     async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let before = to_ticks(before);
-        self.writer.call("purge jobs that ended", move |desk| desk.purge(before, limit)).await
+        self.writer.call("purge jobs that ended", move |state| state.purge(before, limit)).await
     }
 }
 
-/// The statuses as bits; all bits if none is named, so that a record with an unknown status is not passed by.
+/// The statuses as bits; all bits if there are none, so that a record with an unknown status is included.
 fn mask(statuses: &[RecordStatus]) -> i64 {
     let bits = statuses.iter().fold(0, |bits, status| bits | 1 << status.number());
     if bits == 0 { -1 } else { bits }

@@ -27,14 +27,14 @@ impl Callers for SqliteStore {
 
     async fn create_token(&self, token: &Token) -> Result<(), WriteError> {
         let token = token.clone();
-        self.writer.call("create a token", move |desk| desk.create_token(&token)).await??;
+        self.writer.call("create a token", move |state| state.create_token(&token)).await??;
         self.tokens_changed();
         Ok(())
     }
 
     async fn replace_token(&self, token: &Token) -> Result<bool, Trouble> {
         let token = token.clone();
-        let replaced = self.writer.call("replace a token", move |desk| desk.replace_token(&token)).await?;
+        let replaced = self.writer.call("replace a token", move |state| state.replace_token(&token)).await?;
         if replaced {
             self.tokens_changed();
         }
@@ -43,7 +43,7 @@ impl Callers for SqliteStore {
 
     async fn delete_token(&self, id: &TokenId) -> Result<bool, Trouble> {
         let id = id.clone();
-        let deleted = self.writer.call("delete a token", move |desk| desk.delete_token(&id)).await?;
+        let deleted = self.writer.call("delete a token", move |state| state.delete_token(&id)).await?;
         if deleted {
             self.tokens_changed();
         }
@@ -52,7 +52,7 @@ impl Callers for SqliteStore {
 
     async fn note_token_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<(), Trouble> {
         let uses = uses.to_vec();
-        self.writer.call("note uses of tokens", move |desk| desk.note_token_uses(&uses)).await
+        self.writer.call("note uses of tokens", move |state| state.note_token_uses(&uses)).await
     }
 
     fn token_changes(&self) -> watch::Receiver<u64> {

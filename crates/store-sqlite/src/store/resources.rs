@@ -11,12 +11,12 @@ use punctual_store::{
 use rusqlite::{Connection, Row, params};
 
 use super::SqliteStore;
-use crate::desk::WrittenCollection;
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::row::{Last, bound};
+use crate::writer_state::EncodedCollection;
 use crate::{query, row};
 
-/// How many groups of a subscription are listed; more can't be asked for by pages.
+/// The most groups of a subscription that are listed; the API has no pages of groups.
 const GROUPS_MAX: usize = 10_000;
 
 #[async_trait]
@@ -32,8 +32,8 @@ impl Resources for SqliteStore {
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
-        let written = WrittenCollection::new(write);
-        let write = self.writer.call("write a collection", move |desk| desk.put_collection(&written));
+        let written = EncodedCollection::new(write);
+        let write = self.writer.call("write a collection", move |state| state.put_collection(&written));
         Ok(write.await??)
     }
 
@@ -43,13 +43,14 @@ impl Resources for SqliteStore {
         mut decide: CollectionDecision,
     ) -> Result<Collection, WriteError> {
         let key = key.clone();
-        let edit = self.writer.call("edit a collection", move |desk| desk.edit_collection(&key, &mut decide));
+        let edit =
+            self.writer.call("edit a collection", move |state| state.edit_collection(&key, &mut decide));
         Ok(edit.await??)
     }
 
     async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
         let key = key.clone();
-        self.writer.call("delete a collection", move |desk| desk.delete_collection(&key)).await
+        self.writer.call("delete a collection", move |state| state.delete_collection(&key)).await
     }
 
     async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
@@ -77,7 +78,7 @@ impl Resources for SqliteStore {
         let read = self.readers.call_long("list jobs", move |conn| {
             let [subscription, group, name] = row::collection_params(&key);
             let state = ask.state.map(Number::number);
-            // No name is empty, so all are behind that.
+            // No name is empty, so all are after the empty one.
             let after = ask.after.as_ref().map_or("", Name::folded);
             let (limit, skip) = (one_more(ask.limit), bound(ask.skip));
             let params = params![subscription, group, name, state, after, limit, skip];
@@ -94,15 +95,15 @@ impl Resources for SqliteStore {
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
         let JobWrite { job, collection_revision, skips, job_count_max } = write;
         let written = self.encode(job);
-        let write = self.writer.call("write a job", move |desk| {
-            desk.put_job(&written, collection_revision, &skips, job_count_max)
+        let write = self.writer.call("write a job", move |state| {
+            state.put_job(&written, collection_revision, &skips, job_count_max)
         });
         Ok(write.await??)
     }
 
     async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
         let key = key.clone();
-        self.writer.call("delete a job", move |desk| desk.delete_job(&key)).await
+        self.writer.call("delete a job", move |state| state.delete_job(&key)).await
     }
 
     async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
@@ -129,12 +130,12 @@ impl Resources for SqliteStore {
 
     async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
         let group = group.clone();
-        self.writer.call("write a group", move |desk| desk.put_group(&group)).await
+        self.writer.call("write a group", move |state| state.put_group(&group)).await
     }
 
     async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
         let key = key.clone();
-        self.writer.call("delete a group", move |desk| desk.delete_group(&key)).await
+        self.writer.call("delete a group", move |state| state.delete_group(&key)).await
     }
 
     async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
@@ -149,17 +150,17 @@ impl Resources for SqliteStore {
         let subscription = subscription.clone();
         let write = self
             .writer
-            .call("write a registration", move |desk| desk.set_unregistered(&subscription, unregistered));
+            .call("write a registration", move |state| state.set_unregistered(&subscription, unregistered));
         write.await
     }
 }
 
-fn read_collection(conn: &Connection, key: &CollectionKey) -> Result<Option<Collection>, Mishap> {
+fn read_collection(conn: &Connection, key: &CollectionKey) -> Result<Option<Collection>, SqliteError> {
     let found = row::one(conn, query::collection, row::collection_params(key), row::collection)?;
     Ok(found.map(|(_, collection)| collection))
 }
 
-/// As many rows of a page, and one more, which says whether there is more.
+/// One row more than a page has, which tells whether there are more.
 pub(super) fn one_more(limit: usize) -> i64 {
     bound(limit.saturating_add(1))
 }
@@ -167,7 +168,7 @@ pub(super) fn one_more(limit: usize) -> i64 {
 fn list_collections(
     conn: &Connection,
     ask: &CollectionsAsk,
-) -> Result<Page<Collection, CollectionKey>, Mishap> {
+) -> Result<Page<Collection, CollectionKey>, SqliteError> {
     let after = ask.after.as_ref().filter(|after| after.group.subscription >= ask.subscription);
     if after.is_some_and(|after| after.group.subscription > ask.subscription) {
         return Ok(Page::new(Vec::new(), 0));

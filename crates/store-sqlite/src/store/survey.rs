@@ -1,4 +1,4 @@
-//! The facts of a store that runs.
+//! The facts of a running store.
 
 use std::collections::HashSet;
 
@@ -24,14 +24,14 @@ impl Survey for SqliteStore {
         self.readers.call_long("count jobs", move |conn| survey::census(conn, faulted_limit)).await
     }
 
-    /// Claims are not in the snapshot: who holds one before or after it may be in the middle of something.
+    /// Claims are not in the snapshot: a job that is claimed before or after it may be about to change.
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
         let ask = *ask;
         let before = self.claimed();
         let vault = self.vault.clone();
         let read = self.readers.call_long("look at jobs", move |conn| survey::page(conn, &ask, Some(&vault)));
         let mut page = read.await?;
-        let claims = self.book.claims();
+        let claims = self.shared_claims.lock();
         survey::mark(&mut page, &before, |job| claims.claimed(job));
         Ok(page)
     }
@@ -61,12 +61,12 @@ impl Survey for SqliteStore {
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
         let before = self.claimed();
-        // What is claimed is read in vain.
+        // Claimed entries are read as well and left out.
         let (until, limit) = (to_ticks(ask.until), ask.limit.saturating_add(before.len()));
         let read = self.readers.call_long("look at what is due", move |conn| survey::due(conn, until, limit));
         let found = read.await?;
         let crowded: HashSet<i64> = ask.crowded.iter().map(|target| hash(target)).collect();
-        let claims = self.book.claims();
+        let claims = self.shared_claims.lock();
         let free = found
             .into_iter()
             .filter(|(due, _)| !before.contains(&due.job) && claims.free(due.job))
@@ -75,11 +75,11 @@ impl Survey for SqliteStore {
     }
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
-        Ok(self.book.claims().held().collect())
+        Ok(self.shared_claims.lock().held().collect())
     }
 
     async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
-        Ok(self.book.claims().left_out().collect())
+        Ok(self.shared_claims.lock().left_out().collect())
     }
 
     fn outage(&self) -> Option<Trouble> {
@@ -93,10 +93,9 @@ impl Survey for SqliteStore {
 }
 
 impl SqliteStore {
-    /// The jobs that are claimed. They are only copied while claims are locked, for whoever fires waits for
-    /// that.
+    /// The claimed jobs. They are only copied while the claims are locked, because firing waits for that lock.
     fn claimed(&self) -> HashSet<JobId> {
-        let jobs: Vec<JobId> = self.book.claims().held().map(|claim| claim.job).collect();
+        let jobs: Vec<JobId> = self.shared_claims.lock().held().map(|claim| claim.job).collect();
         jobs.into_iter().collect()
     }
 }

@@ -1,28 +1,27 @@
-//! Whether a group waits for company before it is written.
+//! Decides how long a group waits for more writes.
 //!
-//! Callers that were just answered often come back at once. Without waiting, the first of them is written
-//! alone and the others miss that COMMIT: groups hold half of the callers, turn and turn about. Where the
-//! disk takes long, waiting a little for those who were there lately makes the groups whole.
+//! Callers that were just answered often come back at once. Without waiting, the first of them is written alone
+//! and the others miss that COMMIT: groups have half of the callers, alternately. On a slow disk it pays to
+//! wait a little for callers that were there lately.
 
 use std::time::{Duration, Instant};
 
 use super::GROUP;
 
-/// On a disk that takes less than this there is nothing to gain.
+/// On a faster disk there is nothing to gain.
 const SLOW: Duration = Duration::from_millis(1);
-/// Nobody waits longer than this for company.
+/// The longest wait for more writes.
 const WAIT_MAX: Duration = Duration::from_millis(5);
-/// How often is looked whether somebody came.
+/// How often to look for more writes.
 const LOOK_EVERY: Duration = Duration::from_micros(50);
-/// So many COMMITs in a row must have been slow. Claims write nothing, so that none of this holds up
-/// firing.
+/// This many COMMITs in a row must have been slow. Claims write nothing, so this never delays firing.
 const MEMORY: usize = 4;
 
 #[derive(Default)]
 pub(super) struct Gathering {
-    /// What the last COMMITs took.
+    /// The durations of the last COMMITs.
     costs: [Duration; MEMORY],
-    /// How many writes were on their way after the last one: those answered and those waiting.
+    /// The number of writes after the last group: those that were answered and those waiting.
     company: usize,
 }
 
@@ -33,8 +32,7 @@ impl Gathering {
         if cost < SLOW || size >= self.company { Duration::ZERO } else { (cost / 4).min(WAIT_MAX) }
     }
 
-    /// Waits for company, if that is worth while. `gather` takes in who has come, and says how many there
-    /// are now.
+    /// Waits for more writes, if that is worth while. `gather` takes them into the group and returns its size.
     pub(super) fn wait(&self, size: usize, gather: impl FnMut() -> usize) {
         if self.patience(size).is_zero() {
             return;
@@ -46,13 +44,13 @@ impl Gathering {
         });
     }
 
-    /// The same by a clock that lets a little time pass and says how long it is since the beginning.
+    /// The same with a clock that lets a little time pass and returns the time since the start.
     fn wait_by(&self, size: usize, mut gather: impl FnMut() -> usize, mut look_up: impl FnMut() -> Duration) {
         let patience = self.patience(size);
         while gather() < self.company && look_up() < patience {}
     }
 
-    /// Notes how long the COMMIT of a group took, and how many waited when it was done.
+    /// Records how long the COMMIT of a group took, and how many writes waited when it was done.
     pub(super) fn note(&mut self, cost: Duration, size: usize, waiting: usize) {
         self.costs.rotate_left(1);
         self.costs[MEMORY - 1] = cost;

@@ -1,4 +1,4 @@
-//! The claims, shared by the writer thread and whoever begins and asks.
+//! The claims, shared by the writer thread and the callers that begin and ask.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,15 @@ use punctual_store::claims::Claims;
 use punctual_store::{Claim, Fence};
 use tokio::sync::watch;
 
-/// Who holds what, and the signal that somebody should look again.
-pub(crate) struct Book {
+/// The claims, and the signal that the agenda has changed.
+pub(crate) struct SharedClaims {
     claims: Mutex<Claims>,
-    /// Claims were given back behind the back of the writer thread: its window lacks their entries.
+    /// Claims were given back without the writer thread: its window lacks their entries.
     given_back: AtomicBool,
     changes: watch::Sender<u64>,
 }
 
-impl Book {
+impl SharedClaims {
     pub(crate) fn new(first_fence: u64) -> Self {
         Self {
             claims: Mutex::new(Claims::new(first_fence)),
@@ -26,8 +26,8 @@ impl Book {
         }
     }
 
-    /// The claims are whole whenever nobody holds their lock, so a poisoned lock is as good as another.
-    pub(crate) fn claims(&self) -> MutexGuard<'_, Claims> {
+    /// The claims are consistent whenever nobody holds their lock, so a poisoned lock can be used.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Claims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -39,31 +39,31 @@ impl Book {
         self.changes.subscribe()
     }
 
-    /// Whether the agenda must be read from its beginning; asked once.
+    /// Whether the agenda must be read from its start again; resets the flag.
     pub(crate) fn take_given_back(&self) -> bool {
         self.given_back.swap(false, Ordering::AcqRel)
     }
 }
 
-/// Claims on their way to whoever asked for them. If nobody waits any more they are given back, so that
-/// a caller that went away leaves no job claimed for ever.
-pub(crate) struct Parcel {
-    book: Arc<Book>,
+/// Claims on their way to the caller that asked for them. If the caller does not wait any more they are given
+/// back, so that it leaves no job claimed forever.
+pub(crate) struct ClaimDelivery {
+    shared_claims: Arc<SharedClaims>,
     chosen: Vec<(Fence, JobId)>,
 }
 
-impl Parcel {
-    pub(crate) fn new(book: Arc<Book>, chosen: Vec<(Fence, JobId)>) -> Self {
-        Self { book, chosen }
+impl ClaimDelivery {
+    pub(crate) fn new(shared_claims: Arc<SharedClaims>, chosen: Vec<(Fence, JobId)>) -> Self {
+        Self { shared_claims, chosen }
     }
 
     pub(crate) fn chosen(&self) -> &[(Fence, JobId)] {
         &self.chosen
     }
 
-    /// Those that were loaded and still hold are the caller's now; the others are given back.
+    /// The claims that were loaded and still hold belong to the caller now; the others are given back.
     pub(crate) fn deliver(mut self, claims: &mut Vec<Claim>) {
-        let held = self.book.claims();
+        let held = self.shared_claims.lock();
         claims.retain(|claim| held.job(claim.fence).is_some());
         drop(held);
         if claims.len() == self.chosen.len() {
@@ -75,19 +75,19 @@ impl Parcel {
     }
 }
 
-impl Drop for Parcel {
+impl Drop for ClaimDelivery {
     fn drop(&mut self) {
         if self.chosen.is_empty() {
             return;
         }
         let ended = {
-            let mut claims = self.book.claims();
+            let mut claims = self.shared_claims.lock();
             self.chosen.iter().filter(|(fence, _)| claims.end(*fence).is_some()).count()
         };
-        // What an edit took back, or what is left out, has nobody who waits for it.
+        // Nobody waits for claims that an edit took back, or that are left out.
         if ended > 0 {
-            self.book.given_back.store(true, Ordering::Release);
-            self.book.wake();
+            self.shared_claims.given_back.store(true, Ordering::Release);
+            self.shared_claims.wake();
         }
     }
 }

@@ -1,4 +1,4 @@
--- crowded: the primary key: a scan, run by a reader, of the narrow table
+-- jobs_over_cap: the primary key: a scan, run by a reader, of the narrow table
 SELECT job
 FROM agenda
 WHERE trace_count > ?1

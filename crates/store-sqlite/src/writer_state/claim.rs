@@ -1,4 +1,4 @@
-//! Claims: from the window, which is filled from the agenda as far as needed.
+//! Claims: taken from the window, which is filled from the agenda as far as needed.
 
 use std::collections::HashSet;
 
@@ -7,30 +7,30 @@ use punctual_store::Fence;
 use punctual_store::claims::Claims;
 use rusqlite::{Row, params};
 
-use super::Desk;
-use crate::book::Parcel;
-use crate::mishap::Mishap;
+use super::WriterState;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row;
-use crate::window::Due;
+use crate::shared_claims::ClaimDelivery;
+use crate::window::WindowEntry;
 
-/// How many entries are read at once.
+/// The number of entries that are read at once.
 const CHUNK: usize = 512;
-/// How many entries one claim may read, so that it never holds up the writes behind it for more than
-/// some milliseconds. A claim that stops here wakes its caller to ask again.
+/// The most entries that one claim may read, so that it never delays the writes behind it by more than some
+/// milliseconds. A claim that stops here wakes its caller to ask again.
 const CLAIM_READ_MAX: usize = 20_000;
-/// How many entries a question for the next due time may look at.
+/// The most entries that a search for the next due time may visit.
 const PEEK_MAX: usize = 2_048;
 
-impl Desk {
-    /// Claims the earliest entries due at or before `until`. They are told after the COMMIT.
+impl WriterState {
+    /// Claims the earliest entries due at or before `until`. They are answered after the COMMIT.
     pub(crate) fn claim(
         &mut self,
         until: i64,
         limit: usize,
         passed_over: &HashSet<i64>,
-    ) -> Result<Parcel, Mishap> {
-        if self.book.take_given_back() {
+    ) -> Result<ClaimDelivery, SqliteError> {
+        if self.shared_claims.take_given_back() {
             self.window.reset();
         }
         let mut claimed = Vec::new();
@@ -41,13 +41,13 @@ impl Desk {
                 Some(due) => {
                     self.window.remove(due);
                     let job = JobId(due.job);
-                    if let Some(fence) = self.book.claims().claim(job) {
-                        self.group.claimed.push(fence);
+                    if let Some(fence) = self.shared_claims.lock().claim(job) {
+                        self.staged.claimed.push(fence);
                         claimed.push((fence, job));
                     }
                 }
                 None if read >= CLAIM_READ_MAX => {
-                    self.group.moved = true;
+                    self.staged.moved = true;
                     break;
                 }
                 None => match self.fill(until)? {
@@ -56,17 +56,17 @@ impl Desk {
                 },
             }
         }
-        Ok(Parcel::new(self.book.clone(), claimed))
+        Ok(ClaimDelivery::new(self.shared_claims.clone(), claimed))
     }
 
-    /// Reads the next entries of the agenda into the window; how many there were.
-    fn fill(&mut self, until: i64) -> Result<usize, Mishap> {
+    /// Reads the next entries of the agenda into the window; returns how many.
+    fn fill(&mut self, until: i64) -> Result<usize, SqliteError> {
         let (due_at, job) = self.window.frontier();
         if due_at > until {
             return Ok(0);
         }
         let entries = self.read_due(due_at, job, until)?;
-        let claims = self.book.claims();
+        let claims = self.shared_claims.lock();
         for due in &entries {
             if claims.free(JobId(due.job)) {
                 self.window.insert(*due);
@@ -74,17 +74,18 @@ impl Desk {
         }
         match entries.last() {
             Some(last) if entries.len() == CHUNK => self.window.advance(last.due_at, last.job),
-            // There is no more: what comes later is written by this thread, which offers it.
+            // There are no more: later ones are written by this thread, which adds them to the window.
             _ => self.window.advance(until, i64::MAX),
         }
         Ok(entries.len())
     }
 
-    /// The next entries behind one, at most `CHUNK`, due at or before `until`. SQLite does not find its
-    /// way to a pair of columns when one of them is the row's number, so those of the same instant, of
-    /// which a herd has very many, are asked for apart.
-    fn read_due(&self, due_at: i64, job: i64, until: i64) -> Result<Vec<Due>, Mishap> {
-        let read = |row: &Row<'_>| Ok(Due { due_at: row.get(0)?, job: row.get(1)?, target: row.get(2)? });
+    /// The next entries after one, at most `CHUNK`, due at or before `until`. SQLite can't use the index for a
+    /// pair of columns if one of them is the row id, so entries of the same instant, of which a herd has very
+    /// many, are read by a query of their own.
+    fn read_due(&self, due_at: i64, job: i64, until: i64) -> Result<Vec<WindowEntry>, SqliteError> {
+        let read =
+            |row: &Row<'_>| Ok(WindowEntry { due_at: row.get(0)?, job: row.get(1)?, target: row.get(2)? });
         let mut entries = Vec::new();
         if job < i64::MAX {
             let together = params![due_at, job, row::bound(CHUNK)];
@@ -102,21 +103,22 @@ impl Desk {
         Ok(entries)
     }
 
-    /// When the earliest free entry is due. Where very many are passed over it may be said too early,
-    /// never too late.
-    pub(crate) fn next_due(&mut self, passed_over: &HashSet<i64>) -> Result<Option<i64>, Mishap> {
-        if self.book.take_given_back() {
+    /// When the earliest free entry is due. If very many targets are full, the answer may be too early, never
+    /// too late.
+    pub(crate) fn next_due(&mut self, passed_over: &HashSet<i64>) -> Result<Option<i64>, SqliteError> {
+        if self.shared_claims.take_given_back() {
             self.window.reset();
         }
         if let Some(due) = self.window.earliest(passed_over) {
             return Ok(Some(due.due_at));
         }
-        let free =
-            |claims: &Claims, due: &Due| !passed_over.contains(&due.target) && claims.free(JobId(due.job));
+        let free = |claims: &Claims, due: &WindowEntry| {
+            !passed_over.contains(&due.target) && claims.free(JobId(due.job))
+        };
         let (mut due_at, mut job) = self.window.frontier();
         for _ in 0..PEEK_MAX / CHUNK {
             let entries = self.read_due(due_at, job, i64::MAX)?;
-            let claims = self.book.claims();
+            let claims = self.shared_claims.lock();
             if let Some(due) = entries.iter().find(|due| free(&claims, due)) {
                 return Ok(Some(due.due_at));
             }
@@ -128,20 +130,20 @@ impl Desk {
         Ok(Some(due_at))
     }
 
-    /// Gives claims back. Their jobs' entries are read again, since an edit may have moved them.
-    pub(crate) fn release(&mut self, fences: &[Fence]) -> Result<(), Mishap> {
+    /// Gives claims back. The entries of their jobs are read again, since an edit may have moved them.
+    pub(crate) fn release(&mut self, fences: &[Fence]) -> Result<(), SqliteError> {
         for fence in fences {
-            if self.group.settled.values().any(|(settled, _)| settled == fence) {
+            if self.staged.settled.values().any(|(settled, _)| settled == fence) {
                 continue;
             }
-            let Some(JobId(job)) = self.book.claims().end(*fence) else { continue };
+            let Some(JobId(job)) = self.shared_claims.lock().end(*fence) else { continue };
             let entry = row::one(&self.conn, query::entry, [job], |row| {
                 Ok(row.get::<_, Option<i64>>(0)?.zip(Some(row.get(1)?)))
             })?;
             if let Some((due_at, target)) = entry.flatten() {
-                self.window.offer(Due { due_at, job, target });
+                self.window.offer(WindowEntry { due_at, job, target });
             }
-            self.group.moved = true;
+            self.staged.moved = true;
         }
         Ok(())
     }

@@ -7,12 +7,12 @@ use punctual_store::instant::to_ticks;
 use punctual_store::{Refusal, TOKENS_MAX, codec};
 use rusqlite::params;
 
-use super::Desk;
-use crate::mishap::Mishap;
+use super::WriterState;
+use crate::error::SqliteError;
 use crate::{query, row};
 
-impl Desk {
-    pub(crate) fn create_token(&mut self, token: &Token) -> Result<Result<(), Refusal>, Mishap> {
+impl WriterState {
+    pub(crate) fn create_token(&mut self, token: &Token) -> Result<Result<(), Refusal>, SqliteError> {
         let count = row::number(&self.conn, query::token_count, [])?.unwrap_or(0);
         if count >= row::bound(TOKENS_MAX) {
             return Ok(Err(Refusal::TooManyTokens { max: TOKENS_MAX }));
@@ -30,7 +30,7 @@ impl Desk {
         Ok(if rows == 1 { Ok(()) } else { Err(Refusal::TokenExists) })
     }
 
-    pub(crate) fn replace_token(&mut self, token: &Token) -> Result<bool, Mishap> {
+    pub(crate) fn replace_token(&mut self, token: &Token) -> Result<bool, SqliteError> {
         let rows = self.conn.prepare_cached(query::update_token)?.execute(params![
             token.id.0,
             token.hash.0,
@@ -41,11 +41,11 @@ impl Desk {
         Ok(rows == 1)
     }
 
-    pub(crate) fn delete_token(&mut self, id: &TokenId) -> Result<bool, Mishap> {
+    pub(crate) fn delete_token(&mut self, id: &TokenId) -> Result<bool, SqliteError> {
         Ok(self.conn.prepare_cached(query::delete_token)?.execute([&id.0])? == 1)
     }
 
-    pub(crate) fn note_token_uses(&mut self, uses: &[(TokenId, Timestamp)]) -> Result<(), Mishap> {
+    pub(crate) fn note_token_uses(&mut self, uses: &[(TokenId, Timestamp)]) -> Result<(), SqliteError> {
         let mut statement = self.conn.prepare_cached(query::note_token_use)?;
         for (id, used_at) in uses {
             statement.execute(params![id.0, to_ticks(*used_at)])?;

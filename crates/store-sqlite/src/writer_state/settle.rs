@@ -6,32 +6,32 @@ use punctual_store::instant::to_ticks;
 use punctual_store::{Fence, Settled};
 use rusqlite::{ToSql, params};
 
-use super::Desk;
+use super::WriterState;
 use super::job::due;
-use crate::mishap::Mishap;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row;
 use crate::standing::Standing;
 
 /// A settlement, encoded.
-pub(crate) struct Decided {
+pub(crate) struct EncodedSettlement {
     pub(crate) fence: Fence,
-    /// The revision it was decided on.
+    /// The revision that it was decided on.
     pub(crate) revision: i64,
     pub(crate) standing: Standing,
     pub(crate) records: Vec<Record>,
     pub(crate) skips: Vec<Skip>,
 }
 
-impl Desk {
-    pub(crate) fn settle(&mut self, settlements: &[Decided]) -> Result<Vec<Settled>, Mishap> {
+impl WriterState {
+    pub(crate) fn settle(&mut self, settlements: &[EncodedSettlement]) -> Result<Vec<Settled>, SqliteError> {
         settlements.iter().map(|decided| self.settle_one(decided)).collect()
     }
 
-    fn settle_one(&mut self, decided: &Decided) -> Result<Settled, Mishap> {
-        let Decided { fence, revision, standing, records, skips } = decided;
-        let Some(job) = self.book.claims().job(*fence) else { return Ok(Settled::Lost) };
-        if self.group.settled.contains_key(&job) {
+    fn settle_one(&mut self, decided: &EncodedSettlement) -> Result<Settled, SqliteError> {
+        let EncodedSettlement { fence, revision, standing, records, skips } = decided;
+        let Some(job) = self.shared_claims.lock().job(*fence) else { return Ok(Settled::Lost) };
+        if self.staged.settled.contains_key(&job) {
             return Ok(Settled::Lost);
         }
         if !self.write_settlement(job, *revision, standing, row::bound(records.len() + skips.len()))? {
@@ -44,8 +44,8 @@ impl Desk {
             self.append_skip(skip)?;
         }
         let next = due(job, standing);
-        self.group.moved |= next.is_some();
-        self.group.settled.insert(job, (*fence, next));
+        self.staged.moved |= next.is_some();
+        self.staged.settled.insert(job, (*fence, next));
         Ok(Settled::Recorded)
     }
 
@@ -55,7 +55,7 @@ impl Desk {
         revision: i64,
         standing: &Standing,
         trace_count: i64,
-    ) -> Result<bool, Mishap> {
+    ) -> Result<bool, SqliteError> {
         let next = revision + 1;
         let columns = standing.columns();
         let mut row: [&dyn ToSql; 24] = [&job.0; 24];
@@ -67,23 +67,23 @@ impl Desk {
     }
 
     /// The job was edited or deleted since it was claimed.
-    fn unsettled(&mut self, fence: Fence, job: JobId) -> Result<Settled, Mishap> {
+    fn unsettled(&mut self, fence: Fence, job: JobId) -> Result<Settled, SqliteError> {
         let vault = self.vault.clone();
         match row::one(&self.conn, query::job_by_id, [job.0], |row| {
             row::job(row, &vault, &mut row::Last::default())
         })? {
             Some(row) => Ok(Settled::Changed(Box::new(row.job), row.sku)),
             None => {
-                self.group.settled.insert(job, (fence, None));
+                self.staged.settled.insert(job, (fence, None));
                 Ok(Settled::Gone)
             }
         }
     }
 
     /// Appends a record, unless its attempt is recorded already.
-    fn append(&mut self, job: JobId, record: &Record) -> Result<(), Mishap> {
+    fn append(&mut self, job: JobId, record: &Record) -> Result<(), SqliteError> {
         self.sequence += 1;
-        self.group.counted = true;
+        self.staged.counted = true;
         let row = params![
             self.sequence,
             job.0,

@@ -1,4 +1,4 @@
-//! What goes wrong inside, and what callers are told about it.
+//! Failures inside the store, and the errors that callers get.
 
 use punctual_store::Trouble;
 use punctual_store::codec::CodecError;
@@ -9,7 +9,7 @@ use crate::outage::Outage;
 
 /// A failure while a statement ran or a row was read.
 #[derive(Debug, Error)]
-pub(crate) enum Mishap {
+pub(crate) enum SqliteError {
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
     #[error("could not read {what}: {detail}")]
@@ -20,8 +20,8 @@ pub(crate) enum Mishap {
     Panicked,
 }
 
-impl Mishap {
-    /// A document that can't be read. The texts of a codec's errors never show content.
+impl SqliteError {
+    /// A document that can't be read. Codec errors never show content.
     pub(crate) fn unreadable(what: &'static str, error: &CodecError) -> Self {
         let detail = match error {
             CodecError::Sealed(source) => format!("{error}: {source}"),
@@ -33,12 +33,12 @@ impl Mishap {
         Self::Unreadable { what: what.to_owned(), detail }
     }
 
-    /// A column whose value no version of this program writes.
+    /// A column with a value that no version of this program writes.
     pub(crate) fn invalid(what: &'static str) -> Self {
         Self::Unreadable { what: what.to_owned(), detail: "it has a value that is not known".to_owned() }
     }
 
-    /// What is wrong with a row that can't be read; anything else that went wrong is not about that row.
+    /// Why a row can't be read; `Err` for a failure that is not about the row.
     pub(crate) fn into_damage(self) -> Result<String, Self> {
         match self {
             Self::Sql(error) if error.sqlite_error_code().is_some() => Err(Self::Sql(error)),
@@ -48,7 +48,7 @@ impl Mishap {
         }
     }
 
-    /// The same, and where a row can't be read, which one that is.
+    /// The same, naming the row if it is about one.
     pub(crate) fn of(self, what: impl FnOnce() -> String) -> Self {
         match self.into_damage() {
             Ok(detail) => Self::Unreadable { what: what(), detail },
@@ -56,7 +56,7 @@ impl Mishap {
         }
     }
 
-    /// What a caller is told. One mishap may be told to many: all that were in its group.
+    /// The error for a caller. One failure may be reported to many: all callers of its group.
     pub(crate) fn trouble(&self, doing: &'static str) -> Trouble {
         match self {
             Self::Unreadable { what, detail } => {

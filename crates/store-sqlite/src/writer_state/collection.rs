@@ -6,14 +6,14 @@ use punctual_store::instant::to_ticks;
 use punctual_store::{CollectionDecision, CollectionWrite, Group, Refusal};
 use rusqlite::params;
 
-use super::{Desk, expect_rows};
-use crate::mishap::Mishap;
+use super::{WriterState, expect_rows};
+use crate::error::SqliteError;
 use crate::query;
 use crate::row;
 use crate::standing::Standing;
 
 /// A collection to write, encoded, with its jobs.
-pub(crate) struct WrittenCollection {
+pub(crate) struct EncodedCollection {
     collection: Collection,
     document: Vec<u8>,
     jobs: Vec<(Job, Standing)>,
@@ -22,7 +22,7 @@ pub(crate) struct WrittenCollection {
     collection_count_max: u32,
 }
 
-impl WrittenCollection {
+impl EncodedCollection {
     pub(crate) fn new(write: CollectionWrite) -> Self {
         let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max } = write;
         Self {
@@ -36,23 +36,23 @@ impl WrittenCollection {
     }
 }
 
-impl Desk {
+impl WriterState {
     /// Reads a collection with its jobs, and writes what is decided on them.
     pub(crate) fn edit_collection(
         &mut self,
         key: &CollectionKey,
         decide: &mut CollectionDecision,
-    ) -> Result<Result<Collection, Refusal>, Mishap> {
+    ) -> Result<Result<Collection, Refusal>, SqliteError> {
         let known = self.collection(key)?;
         let jobs = if known.is_some() { self.jobs(key)? } else { Vec::new() };
         match decide(known.as_ref().map(|(_, collection)| collection), &jobs) {
-            Some(write) => self.put_collection(&WrittenCollection::new(write)),
+            Some(write) => self.put_collection(&EncodedCollection::new(write)),
             None => Ok(Err(Refusal::Declined)),
         }
     }
 
-    /// All jobs of a collection by name: as many as it may have.
-    fn jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, Mishap> {
+    /// All jobs of a collection by name, up to the most that it may have.
+    fn jobs(&self, key: &CollectionKey) -> Result<Vec<Job>, SqliteError> {
         let [subscription, group, name] = row::collection_params(key);
         let all = params![subscription, group, name, None::<u8>, "", i64::MAX, 0];
         let mut last = row::Last::default();
@@ -61,9 +61,9 @@ impl Desk {
 
     pub(crate) fn put_collection(
         &mut self,
-        written: &WrittenCollection,
-    ) -> Result<Result<Collection, Refusal>, Mishap> {
-        let WrittenCollection { collection, document, jobs, skips, job_count_seen, collection_count_max } =
+        written: &EncodedCollection,
+    ) -> Result<Result<Collection, Refusal>, SqliteError> {
+        let EncodedCollection { collection, document, jobs, skips, job_count_seen, collection_count_max } =
             written;
         let known = self.collection(&collection.key)?;
         if known.as_ref().map_or(0, |(_, known)| known.revision) != collection.revision {
@@ -79,7 +79,7 @@ impl Desk {
         {
             return Ok(Err(Refusal::Stale));
         }
-        // All is checked before anything is written: a refusal leaves no trace in the group.
+        // Everything is checked before anything is written: a refusal leaves nothing in the transaction.
         let mut moves = Vec::with_capacity(jobs.len());
         for (job, standing) in jobs {
             let id = known.as_ref().filter(|_| job.key.collection == collection.key).map(|(id, _)| *id);
@@ -91,7 +91,7 @@ impl Desk {
         }
 
         self.revision += 1;
-        self.group.counted = true;
+        self.staged.counted = true;
         let mut answer = collection.clone();
         answer.revision = self.revision;
         if let Some((id, known)) = known {
@@ -102,7 +102,7 @@ impl Desk {
             self.make_group(&answer)?;
             self.insert_collection(&answer, document)?;
         }
-        self.known.remove(&collection.key);
+        self.collection_cache.remove(&collection.key);
         for (job, standing, old) in moves {
             self.update_standing(job, standing, old)?;
         }
@@ -110,12 +110,12 @@ impl Desk {
         Ok(Ok(answer))
     }
 
-    fn plan_count(&self, collection: &Collection) -> Result<i64, Mishap> {
+    fn plan_count(&self, collection: &Collection) -> Result<i64, SqliteError> {
         let plan = params![collection.key.group.subscription.folded(), collection.sku.number()];
         Ok(row::number(&self.conn, query::collection_count, plan)?.unwrap_or(0))
     }
 
-    fn insert_collection(&self, collection: &Collection, document: &[u8]) -> Result<(), Mishap> {
+    fn insert_collection(&self, collection: &Collection, document: &[u8]) -> Result<(), SqliteError> {
         let CollectionKey { group: GroupKey { subscription, name: group }, name } = &collection.key;
         let row = params![
             subscription.as_str(),
@@ -132,7 +132,7 @@ impl Desk {
         expect_rows(1, self.conn.prepare_cached(query::insert_collection)?.execute(row)?)
     }
 
-    fn make_group(&self, collection: &Collection) -> Result<(), Mishap> {
+    fn make_group(&self, collection: &Collection) -> Result<(), SqliteError> {
         self.insert_group(&Group {
             key: collection.key.group.clone(),
             location: collection.location.clone(),
@@ -142,7 +142,7 @@ impl Desk {
         .map(|_| ())
     }
 
-    fn insert_group(&self, group: &Group) -> Result<bool, Mishap> {
+    fn insert_group(&self, group: &Group) -> Result<bool, SqliteError> {
         let Group { key: GroupKey { subscription, name }, location, tags, created_at } = group;
         let row = params![
             subscription.as_str(),
@@ -157,7 +157,7 @@ impl Desk {
     }
 
     /// Writes a group; true if it is new.
-    pub(crate) fn put_group(&mut self, group: &Group) -> Result<bool, Mishap> {
+    pub(crate) fn put_group(&mut self, group: &Group) -> Result<bool, SqliteError> {
         if self.insert_group(group)? {
             return Ok(true);
         }
@@ -167,33 +167,37 @@ impl Desk {
         Ok(false)
     }
 
-    pub(crate) fn delete_collection(&mut self, key: &CollectionKey) -> Result<bool, Mishap> {
-        let Some(known) = self.known(key)? else { return Ok(false) };
+    pub(crate) fn delete_collection(&mut self, key: &CollectionKey) -> Result<bool, SqliteError> {
+        let Some(known) = self.cached_collection(key)? else { return Ok(false) };
         self.remove_collection(known.id)?;
-        self.known.remove(key);
+        self.collection_cache.remove(key);
         Ok(true)
     }
 
-    pub(crate) fn delete_group(&mut self, key: &GroupKey) -> Result<bool, Mishap> {
+    pub(crate) fn delete_group(&mut self, key: &GroupKey) -> Result<bool, SqliteError> {
         let folded = [key.subscription.folded(), key.name.folded()];
         for id in row::many(&self.conn, query::collection_ids, folded, |row| Ok(row.get(0)?))? {
             self.remove_collection(id)?;
         }
-        self.known.clear();
+        self.collection_cache.clear();
         Ok(self.conn.prepare_cached(query::delete_group)?.execute(folded)? == 1)
     }
 
-    fn remove_collection(&mut self, id: i64) -> Result<(), Mishap> {
+    fn remove_collection(&mut self, id: i64) -> Result<(), SqliteError> {
         let jobs = row::many(&self.conn, query::job_ids, [id], |row| Ok((JobId(row.get(0)?), row.get(1)?)))?;
         for (job, trace_count) in jobs {
-            self.bury(job, trace_count)?;
-            self.book.claims().take_back(job);
+            self.remove_job(job, trace_count)?;
+            self.shared_claims.lock().take_back(job);
         }
-        self.group.rescan = true;
+        self.staged.rescan = true;
         expect_rows(1, self.conn.prepare_cached(query::delete_collection)?.execute([id])?)
     }
 
-    pub(crate) fn set_unregistered(&mut self, subscription: &Name, unregistered: bool) -> Result<(), Mishap> {
+    pub(crate) fn set_unregistered(
+        &mut self,
+        subscription: &Name,
+        unregistered: bool,
+    ) -> Result<(), SqliteError> {
         let sql = if unregistered { query::unregister } else { query::register };
         self.conn.prepare_cached(sql)?.execute([subscription.folded()])?;
         Ok(())

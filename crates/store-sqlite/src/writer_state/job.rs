@@ -7,15 +7,15 @@ use punctual_store::codec::StoredSpec;
 use punctual_store::instant::to_ticks;
 use rusqlite::{ToSql, params};
 
-use super::{Desk, expect_rows};
-use crate::mishap::Mishap;
+use super::{WriterState, expect_rows};
+use crate::error::SqliteError;
 use crate::query;
 use crate::row;
 use crate::standing::Standing;
-use crate::window::Due;
+use crate::window::WindowEntry;
 
 /// A job to write, encoded.
-pub(crate) struct WrittenJob {
+pub(crate) struct EncodedJob {
     pub(crate) job: Job,
     pub(crate) spec: StoredSpec,
     pub(crate) standing: Standing,
@@ -26,21 +26,23 @@ pub(super) struct Before {
     pub(super) id: JobId,
     pub(super) name: Box<str>,
     pub(super) revision: i64,
-    pub(super) due: Option<Due>,
+    pub(super) due: Option<WindowEntry>,
     pub(super) trace_count: i64,
 }
 
-impl Desk {
-    /// Writes a job; its id is already chosen if it is new.
+impl WriterState {
+    /// Writes a job; a new job has its id already.
     pub(crate) fn put_job(
         &mut self,
-        written: &WrittenJob,
+        written: &EncodedJob,
         collection_revision: i64,
         skips: &[Skip],
         job_count_max: u32,
-    ) -> Result<Result<Job, Refusal>, Mishap> {
-        let WrittenJob { job, spec, standing } = written;
-        let Some(known) = self.known(&job.key.collection)? else { return Ok(Err(Refusal::NoCollection)) };
+    ) -> Result<Result<Job, Refusal>, SqliteError> {
+        let EncodedJob { job, spec, standing } = written;
+        let Some(known) = self.cached_collection(&job.key.collection)? else {
+            return Ok(Err(Refusal::NoCollection));
+        };
         if known.revision != collection_revision {
             return Ok(Err(Refusal::Stale));
         }
@@ -64,8 +66,8 @@ impl Desk {
                 let row = params![job.id.0, known.id, name, folded, spec.document, spec.sealed];
                 expect_rows(1, self.conn.prepare_cached(query::insert_job)?.execute(row)?)?;
                 self.write_standing(query::insert_standing, job, standing, 0)?;
-                self.group.jobs_made += 1;
-                if let Some(known) = self.known.get_mut(&job.key.collection) {
+                self.staged.jobs_made += 1;
+                if let Some(known) = self.collection_cache.get_mut(&job.key.collection) {
                     known.job_count += 1;
                 }
                 self.moved(job.id, None, due(job.id, standing));
@@ -75,52 +77,52 @@ impl Desk {
         Ok(Ok(answer))
     }
 
-    /// Writes a job that is known to be there in the revision given.
-    fn rewrite(&mut self, written: &WrittenJob, old: Option<Due>) -> Result<(), Mishap> {
-        let WrittenJob { job, spec, standing } = written;
+    /// Writes an existing job whose revision was checked.
+    fn rewrite(&mut self, written: &EncodedJob, old: Option<WindowEntry>) -> Result<(), SqliteError> {
+        let EncodedJob { job, spec, standing } = written;
         let row = params![job.id.0, spec.document, spec.sealed];
         expect_rows(1, self.conn.prepare_cached(query::update_job)?.execute(row)?)?;
         self.update_standing(job, standing, old)
     }
 
-    /// Writes where a job stands, which is known to be there in the revision given.
+    /// Writes the standing of an existing job whose revision was checked.
     pub(super) fn update_standing(
         &mut self,
         job: &Job,
         standing: &Standing,
-        old: Option<Due>,
-    ) -> Result<(), Mishap> {
+        old: Option<WindowEntry>,
+    ) -> Result<(), SqliteError> {
         self.write_standing(query::update_standing, job, standing, 0)?;
         self.moved(job.id, old, due(job.id, standing));
         Ok(())
     }
 
-    /// Deletes a job; false if there was none.
-    pub(crate) fn delete_job(&mut self, key: &JobKey) -> Result<bool, Mishap> {
-        let Some(known) = self.known(&key.collection)? else { return Ok(false) };
+    /// Deletes a job; false if it does not exist.
+    pub(crate) fn delete_job(&mut self, key: &JobKey) -> Result<bool, SqliteError> {
+        let Some(known) = self.cached_collection(&key.collection)? else { return Ok(false) };
         let Some(before) = self.before(known.id, key)? else { return Ok(false) };
-        self.bury(before.id, before.trace_count)?;
+        self.remove_job(before.id, before.trace_count)?;
         self.moved(before.id, before.due, None);
-        if let Some(known) = self.known.get_mut(&key.collection) {
+        if let Some(known) = self.collection_cache.get_mut(&key.collection) {
             known.job_count -= 1;
         }
         Ok(true)
     }
 
-    /// Deletes the rows of a job now and leaves its history, which nobody sees any more, to be swept
-    /// away later: a job may have more of it than a firing should wait for.
-    pub(super) fn bury(&mut self, job: JobId, trace_count: i64) -> Result<(), Mishap> {
+    /// Deletes the rows of a job now, and leaves its history, which nobody can read any more, to a later sweep:
+    /// it may be too long for a firing to wait for.
+    pub(super) fn remove_job(&mut self, job: JobId, trace_count: i64) -> Result<(), SqliteError> {
         expect_rows(1, self.conn.prepare_cached(query::delete_job)?.execute([job.0])?)?;
         expect_rows(1, self.conn.prepare_cached(query::delete_standing)?.execute([job.0])?)?;
-        self.group.jobs_made -= 1;
+        self.staged.jobs_made -= 1;
         if trace_count > 0 {
             expect_rows(1, self.conn.prepare_cached(query::insert_grave)?.execute([job.0])?)?;
-            self.graves = true;
+            self.has_orphaned_history = true;
         }
         Ok(())
     }
 
-    pub(super) fn before(&self, collection: i64, key: &JobKey) -> Result<Option<Before>, Mishap> {
+    pub(super) fn before(&self, collection: i64, key: &JobKey) -> Result<Option<Before>, SqliteError> {
         row::one(&self.conn, query::job_standing, params![collection, key.name.folded()], |row| {
             let job: i64 = row.get(0)?;
             let (due_at, target): (Option<i64>, i64) = (row.get(3)?, row.get(4)?);
@@ -128,7 +130,7 @@ impl Desk {
                 id: JobId(job),
                 name: row.get(1)?,
                 revision: row.get(2)?,
-                due: due_at.map(|due_at| Due { due_at, job, target }),
+                due: due_at.map(|due_at| WindowEntry { due_at, job, target }),
                 trace_count: row.get(5)?,
             })
         })
@@ -140,7 +142,7 @@ impl Desk {
         job: &Job,
         standing: &Standing,
         trace_count: i64,
-    ) -> Result<(), Mishap> {
+    ) -> Result<(), SqliteError> {
         let revision = job.revision + 1;
         let mut row: Vec<&dyn ToSql> = vec![&job.id.0];
         row.extend(standing.columns());
@@ -150,8 +152,8 @@ impl Desk {
         expect_rows(1, self.conn.prepare_cached(sql)?.execute(&*row)?)
     }
 
-    /// Appends the skips of an edit and counts them as traces of their jobs.
-    pub(super) fn append_skips(&mut self, skips: &[Skip]) -> Result<(), Mishap> {
+    /// Appends the skips of an edit and adds them to the trace counts of their jobs.
+    pub(super) fn append_skips(&mut self, skips: &[Skip]) -> Result<(), SqliteError> {
         for skip in skips {
             self.append_skip(skip)?;
             self.conn.prepare_cached(query::count_trace)?.execute([skip.job.0])?;
@@ -159,7 +161,7 @@ impl Desk {
         Ok(())
     }
 
-    pub(super) fn append_skip(&mut self, skip: &Skip) -> Result<(), Mishap> {
+    pub(super) fn append_skip(&mut self, skip: &Skip) -> Result<(), SqliteError> {
         let row = params![
             skip.job.0,
             skip.generation,
@@ -174,6 +176,6 @@ impl Desk {
 }
 
 /// The entry of a job's row.
-pub(super) fn due(job: JobId, standing: &Standing) -> Option<Due> {
-    standing.due_at.map(|due_at| Due { due_at, job: job.0, target: standing.target })
+pub(super) fn due(job: JobId, standing: &Standing) -> Option<WindowEntry> {
+    standing.due_at.map(|due_at| WindowEntry { due_at, job: job.0, target: standing.target })
 }

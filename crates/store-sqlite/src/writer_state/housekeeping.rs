@@ -1,18 +1,18 @@
-//! Letting go of what is old, a bounded piece at a time.
+//! Deletes what is too old, in bounded pieces.
 
 use punctual_model::JobId;
 use rusqlite::params;
 
-use super::Desk;
-use crate::mishap::Mishap;
+use super::WriterState;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row;
 
-/// How many records of deleted jobs are swept away in one transaction: some milliseconds of work.
+/// The most records of deleted jobs that are deleted in one transaction: some milliseconds of work.
 const SWEEP: usize = 200;
 
-impl Desk {
-    pub(crate) fn prune(&mut self, before: i64, limit: usize) -> Result<usize, Mishap> {
+impl WriterState {
+    pub(crate) fn prune(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
         let records =
             self.conn.prepare_cached(query::prune_history)?.execute(params![before, row::bound(limit)])?;
         if records > 0 {
@@ -23,9 +23,8 @@ impl Desk {
         Ok(records + skips)
     }
 
-    /// Deletes the oldest records of the given jobs down to `keep` each, and sets right how many traces
-    /// they have.
-    pub(crate) fn prune_to(&mut self, jobs: &[JobId], keep: u32, limit: usize) -> Result<usize, Mishap> {
+    /// Deletes the oldest records of the given jobs down to `keep` each, and corrects their trace counts.
+    pub(crate) fn prune_to(&mut self, jobs: &[JobId], keep: u32, limit: usize) -> Result<usize, SqliteError> {
         let mut gone = 0;
         for job in jobs {
             let count = row::number(&self.conn, query::record_count, [job.0])?.unwrap_or(0);
@@ -37,7 +36,7 @@ impl Desk {
                     .execute(params![job.0, row::bound(surplus)])?;
                 self.conn.prepare_cached(query::set_capped)?.execute([job.0])?;
             }
-            // At least 1, since there may be skips, which are swept away with the job.
+            // At least 1, since there may be skips, which are deleted with the job.
             let left = (count - i64::try_from(surplus).unwrap_or(0)).max(1);
             self.conn.prepare_cached(query::set_trace_count)?.execute(params![job.0, left])?;
             if gone == limit {
@@ -47,22 +46,22 @@ impl Desk {
         Ok(gone)
     }
 
-    pub(crate) fn purge(&mut self, before: i64, limit: usize) -> Result<usize, Mishap> {
+    pub(crate) fn purge(&mut self, before: i64, limit: usize) -> Result<usize, SqliteError> {
         let ended = row::many(&self.conn, query::ended, params![before, row::bound(limit)], |row| {
             Ok((JobId(row.get(0)?), row.get(1)?))
         })?;
         for (job, trace_count) in &ended {
-            self.bury(*job, *trace_count)?;
-            self.book.claims().take_back(*job);
+            self.remove_job(*job, *trace_count)?;
+            self.shared_claims.lock().take_back(*job);
         }
-        self.known.clear();
+        self.collection_cache.clear();
         Ok(ended.len())
     }
 
-    /// Sweeps away a piece of the history of a deleted job, if there is one left.
-    pub(crate) fn sweep(&mut self) -> Result<(), Mishap> {
+    /// Deletes a piece of the history of a deleted job, if there is one left.
+    pub(crate) fn sweep(&mut self) -> Result<(), SqliteError> {
         let Some(job) = row::number(&self.conn, query::grave, [])? else {
-            self.graves = false;
+            self.has_orphaned_history = false;
             return Ok(());
         };
         let piece = params![job, row::bound(SWEEP)];
