@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use punctual_arm::{ApiError, id, time};
 use punctual_model::Chain;
 use punctual_model::inspect::{
-    Census, Due, FaultedJob, Finding, FindingKind, KindCount, Pass, Report, Subject,
+    Census, DueEntry, FaultedJob, Finding, FindingKind, KindCount, Pass, Report, Subject,
 };
 use serde::{Deserialize, Serialize};
 
@@ -200,7 +200,7 @@ impl Scan {
 }
 
 impl OldestDue {
-    fn new(due: Due, now: Timestamp) -> Self {
+    fn new(due: DueEntry, now: Timestamp) -> Self {
         let seconds = now.duration_since(due.due_at).as_secs_f64();
         Self { job_id: due.job.0, due_at: time::instant(due.due_at), seconds }
     }

@@ -27,4 +27,4 @@ pub use edit::{EditContext, RUNS_WAITING_MAX, patch, pause, put, resume, run, sk
 pub use next::{catch_up, next_execution_at, occurrence_after};
 pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles};
 pub use repair::{AHEAD_ALLOWANCE, Ahead, Marks, Repair, STARTED_MAX, Withdrawal, repair};
-pub use settle::{Attempt, Verdict, settle};
+pub use settle::{Attempt, SettleDecision, settle};

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use self::report::{Census, Due, FaultedJob, Finding, Inspection, KindCount, Pass, Report, Subject};
-pub use self::tally::{Tally, Trace};
+pub use self::report::{Census, DueEntry, FaultedJob, Finding, Inspection, KindCount, Pass, Report, Subject};
+pub use self::tally::{RecordFacts, Tally};
 use crate::{Cause, Counters, Entry, JobId, JobKey, JobState, decide};
 
 /// A record that a counter counts can be missing only if the clock was set back by more than this after the
@@ -164,7 +164,7 @@ impl Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryEvidence {
     /// Some records may have been deleted, so nothing follows from the others.
-    LetGo,
+    Pruned,
     /// There are more records than the inspector reads.
     Long,
     /// All records.
@@ -203,7 +203,7 @@ pub fn judge(evidence: &Evidence, now: Option<Timestamp>) -> Vec<Flaw> {
     let entry = judge_entry(standing, evidence.collection_enabled == Some(true));
     let counters = match &evidence.history {
         HistoryEvidence::Whole(tally) => judge_counters(standing, tally),
-        HistoryEvidence::LetGo | HistoryEvidence::Long => None,
+        HistoryEvidence::Pruned | HistoryEvidence::Long => None,
     };
     entry.into_iter().chain(counters).chain(now.and_then(|now| judge_time(standing, now))).collect()
 }
@@ -385,7 +385,7 @@ mod tests {
             standing(evidence).counters.execution = 9;
         });
         assert_eq!(claimed, []);
-        for history in [HistoryEvidence::LetGo, HistoryEvidence::Long] {
+        for history in [HistoryEvidence::Pruned, HistoryEvidence::Long] {
             let unknown = kinds(|evidence| {
                 evidence.history = history;
                 standing(evidence).counters.execution = 9;
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn counters_are_what_the_attempts_come_to() {
         let mut tally = Tally::default();
-        let mut add = |ordinal, step, status| tally.add(Trace { generation: 1, ordinal, step, status });
+        let mut add = |ordinal, step, status| tally.add(RecordFacts { generation: 1, ordinal, step, status });
         let (done, failed) = (RecordStatus::Completed, RecordStatus::Failed);
         add(1, 0, failed);
         add(1, 0, done);

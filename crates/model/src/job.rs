@@ -117,12 +117,12 @@ pub struct Progress {
     pub ended_at: Option<Timestamp>,
     /// Occurrences later than `past_at` that have an outcome already, because they were started while the clock
     /// was ahead. Ordered, disjoint and not adjacent.
-    pub ahead: Vec<Stretch>,
+    pub ahead: Vec<OccurrenceRange>,
 }
 
 /// A range of consecutive occurrences of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct OccurrenceRange {
     /// The first of them.
     pub first_at: Timestamp,
     /// The last of them; the same if there is one.

@@ -36,7 +36,7 @@ pub use collection::{Collection, CollectionState, MaxRecurrence, Quota};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use go::{Asked, Go, Permission};
 pub use history::{Record, RecordStatus, Skip, SkipReason};
-pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, Progress, Stretch};
+pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, OccurrenceRange, Progress};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};
 pub use punctual_recurrence::TICK;

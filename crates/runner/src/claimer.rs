@@ -56,7 +56,7 @@ pub(crate) async fn step(parts: &Parts) -> Next {
             });
             parts.store.report(report);
             if more {
-                let answer = parts.store.next_due(&ask.passed_over).await;
+                let answer = parts.store.next_due(&ask.full_targets).await;
                 parts.with(|machine, uptime| machine.next_due(answer, uptime));
             }
             Next::Again

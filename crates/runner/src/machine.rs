@@ -145,7 +145,7 @@ impl Machine {
     pub(crate) fn crowd(&self, uptime: Duration) -> Crowd {
         Crowd {
             full: self.slots.free() < self.worth_claiming(),
-            targets: self.slots.passed_over(uptime).into_iter().collect(),
+            targets: self.slots.full_targets(uptime).into_iter().collect(),
             parked: self.slots.parked(),
         }
     }

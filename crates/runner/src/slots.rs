@@ -13,7 +13,7 @@ use punctual_store::Fence;
 use crate::hold::Held;
 
 /// How many claims may wait for one target before it is passed over.
-const PARKED_BEFORE_PASSED_OVER: usize = 512;
+const PARKED_MAX: usize = 512;
 
 /// A target of which no attempt has ended for so long hangs, as far as slots are concerned.
 const HANGS_AFTER: Duration = Duration::from_secs(1);
@@ -123,7 +123,7 @@ impl Slots {
     }
 
     /// Targets that could not go now and have enough waiting already. Where slots are scarce, any is enough.
-    pub(crate) fn passed_over(&self, uptime: Duration) -> Vec<String> {
+    pub(crate) fn full_targets(&self, uptime: Duration) -> Vec<String> {
         let scarce = self.taken * 2 > self.slots_max;
         let most = if scarce { self.parked_max().min(1) } else { self.parked_max() };
         let busy = |target: &Target| {
@@ -135,7 +135,7 @@ impl Slots {
 
     /// How many may wait for one target; where there are few slots, fewer, so that they don't take them all.
     fn parked_max(&self) -> usize {
-        PARKED_BEFORE_PASSED_OVER.min(self.slots_max / 8)
+        PARKED_MAX.min(self.slots_max / 8)
     }
 
     /// How many of those that wait for a target are left to it when others need the room.

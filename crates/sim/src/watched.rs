@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
@@ -163,10 +163,10 @@ impl Agenda for Watched {
         fault.check(When::After)
     }
 
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
         let fault = self.shared.take_fault(Call::NextDue);
         fault.check(When::Before)?;
-        let due_at = self.store().next_due(passed_over).await?;
+        let due_at = self.store().next_due(full_targets).await?;
         fault.check(When::After)?;
         Ok(due_at)
     }
@@ -372,13 +372,13 @@ impl Survey for Watched {
         self.shared.store().damage(subject).await
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
-        self.shared.store().traces(job, after, limit).await
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
+        self.shared.store().record_facts(job, after, limit).await
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {

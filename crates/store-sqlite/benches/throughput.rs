@@ -176,7 +176,7 @@ async fn fire(world: &World, jobs: usize, batch: usize) {
     let (mut claiming, mut waiting) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
     while done < total {
         let started = now();
-        let ask = ClaimAsk { until: at(1_000_000), limit: batch, passed_over: Vec::new() };
+        let ask = ClaimAsk { until: at(1_000_000), limit: batch, full_targets: Vec::new() };
         let claims = world.store.claim(&ask).await.unwrap();
         claiming += started.elapsed();
         let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();

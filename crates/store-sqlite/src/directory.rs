@@ -16,14 +16,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punctual_store::{Place, Vault};
+use punctual_store::{SealContext, Vault};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::lock::DirectoryLock;
 use crate::{OpenError, Synchronous, access, connection, layout, outage, query};
 
 /// The seal context of the row of counters.
-pub(crate) const KEY_CHECK: Place = Place { kind: "key check", row: 1 };
+pub(crate) const KEY_CHECK: SealContext = SealContext { kind: "key check", row: 1 };
 
 /// A data directory that this process owns, and nobody else until it is dropped.
 pub struct DataDirectory {

@@ -3,7 +3,7 @@
 //! Callers make it, so that the writer thread only binds numbers.
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress, Stretch};
+use punctual_model::{Cause, Counters, Entry, Job, JobState, OccurrenceRange, Progress};
 use punctual_store::codec::Number;
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::target_of;
@@ -206,13 +206,13 @@ fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), Sqlite
     }
 }
 
-fn written_ahead(ahead: &[Stretch]) -> Option<Vec<u8>> {
+fn written_ahead(ahead: &[OccurrenceRange]) -> Option<Vec<u8>> {
     let ticks = ahead.iter().flat_map(|stretch| [stretch.first_at, stretch.last_at].map(to_ticks));
     let bytes: Vec<u8> = ticks.flat_map(i64::to_be_bytes).collect();
     (!bytes.is_empty()).then_some(bytes)
 }
 
-fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, SqliteError> {
+fn read_ahead(bytes: &[u8]) -> Result<Vec<OccurrenceRange>, SqliteError> {
     let (ticks, rest) = bytes.as_chunks::<8>();
     let (pairs, odd) = ticks.as_chunks::<2>();
     if !rest.is_empty() || !odd.is_empty() {
@@ -220,7 +220,7 @@ fn read_ahead(bytes: &[u8]) -> Result<Vec<Stretch>, SqliteError> {
     }
     let read = |[first, last]: &[[u8; 8]; 2]| {
         let (first_at, last_at) = (instant(i64::from_be_bytes(*first))?, instant(i64::from_be_bytes(*last))?);
-        Ok(Stretch { first_at, last_at })
+        Ok(OccurrenceRange { first_at, last_at })
     };
     pairs.iter().map(read).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Census, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
@@ -81,7 +81,7 @@ impl StoppedStore {
             return Err(missing());
         }
         let lock = DirectoryLock::take_to_look(dir)?;
-        let traces = TemporaryFiles::new(dir);
+        let temporary_files = TemporaryFiles::new(dir);
         let conn = connection::reader(dir)?;
         let seal = directory::seal(&conn, dir)?.ok_or_else(missing)?;
         let found: i64 = conn.query_row(query::schema_version, [], |row| row.get(0))?;
@@ -100,7 +100,15 @@ impl StoppedStore {
         let vault = vault.filter(|_| keys == Keys::Fit);
         let outage = outage::try_space(dir).err();
         let conn = Mutex::new(conn);
-        Ok(Self { dir: dir.to_owned(), conn, vault, keys, outage, _temporary_files: traces, _lock: lock })
+        Ok(Self {
+            dir: dir.to_owned(),
+            conn,
+            vault,
+            keys,
+            outage,
+            _temporary_files: temporary_files,
+            _lock: lock,
+        })
     }
 
     /// Whether the keys are those that the data was sealed with.
@@ -157,22 +165,22 @@ impl Survey for StoppedStore {
         self.ask("look at a row", |conn| survey::damage_of(conn, subject))
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
-        self.ask("look at history", |conn| survey::traces(conn, job.0, after, limit))
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
+        self.ask("look at history", |conn| survey::record_facts(conn, job.0, after, limit))
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
         let found =
             self.ask("look at what is due", |conn| survey::due(conn, to_ticks(ask.until), ask.limit))?;
-        let crowded: HashSet<i64> = ask.crowded.iter().map(|target| hash(target)).collect();
+        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| hash(target)).collect();
         Ok(found
             .into_iter()
-            .map(|(due, target)| Unclaimed { due, crowded: crowded.contains(&target) })
+            .map(|(due, target)| Unclaimed { due, target_full: full_targets.contains(&target) })
             .collect())
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_model::inspect::{
-    Census, Due, Evidence, FaultedJob, HistoryEvidence, Standing, Subject, Tally, Trace,
+    Census, DueEntry, Evidence, FaultedJob, HistoryEvidence, RecordFacts, Standing, Subject, Tally,
 };
 use punctual_model::{CollectionKey, GroupKey, JobId, Progress, RecordStatus};
 use punctual_store::codec::{self, Number};
@@ -69,12 +69,12 @@ pub(crate) fn page(
 }
 
 /// What counts of a job's records, newest first.
-pub(crate) fn traces(
+pub(crate) fn record_facts(
     conn: &Connection,
     job: i64,
     after: Option<HistoryCursor>,
     limit: usize,
-) -> Result<Vec<(HistoryCursor, Trace)>, SqliteError> {
+) -> Result<Vec<(HistoryCursor, RecordFacts)>, SqliteError> {
     let (started_at, sequence) =
         after.map_or((i64::MAX, i64::MAX), |after| (to_ticks(after.started_at), after.sequence));
     row::many(conn, query::survey_traces, params![job, started_at, sequence, bound(limit)], |row| {
@@ -84,7 +84,7 @@ pub(crate) fn traces(
 }
 
 /// Entries due at or before an instant with their targets, earliest first.
-pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Due, i64)>, SqliteError> {
+pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(DueEntry, i64)>, SqliteError> {
     let mut statement = conn.prepare_cached(query::due)?;
     let mut rows = statement.query(params![i64::MIN, bound(limit)])?;
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn due(conn: &Connection, until: i64, limit: usize) -> Result<Vec<(Du
         }
         // Ticks that are no instant are reported when the job is read.
         let due_at = from_ticks(due_at).unwrap_or(Timestamp::MIN);
-        found.push((Due { job: JobId(job), due_at }, target));
+        found.push((DueEntry { job: JobId(job), due_at }, target));
     }
     Ok(found)
 }
@@ -178,8 +178,8 @@ fn standing(row: &Row<'_>) -> Result<(Standing, bool), SqliteError> {
 }
 
 /// A column of `survey_traces.sql` and those behind it.
-fn trace(row: &Row<'_>) -> Result<Trace, SqliteError> {
-    Ok(Trace {
+fn trace(row: &Row<'_>) -> Result<RecordFacts, SqliteError> {
+    Ok(RecordFacts {
         generation: row.get(2)?,
         ordinal: row.get(3)?,
         step: row.get(4)?,
@@ -248,7 +248,7 @@ impl Reading<'_> {
             unreadable: unreadable.into_iter().flatten().next(),
             unreadable_records: Vec::new(),
             claimed: false,
-            history: HistoryEvidence::LetGo,
+            history: HistoryEvidence::Pruned,
         })
     }
 
@@ -279,7 +279,7 @@ fn history(
     unreadable: &mut Vec<(i64, String)>,
 ) -> Result<(usize, HistoryEvidence), SqliteError> {
     let params = params![job, i64::MAX, i64::MAX, bound(limit.saturating_add(1))];
-    let traces = row::many(conn, query::survey_traces, params, |row| match trace(row) {
+    let record_facts = row::many(conn, query::survey_traces, params, |row| match trace(row) {
         Ok(trace) => Ok(Some(trace)),
         Err(failure) => {
             let detail = failure.into_damage()?;
@@ -287,14 +287,14 @@ fn history(
             Ok(None)
         }
     })?;
-    if traces.len() > limit {
+    if record_facts.len() > limit {
         return Ok((limit, HistoryEvidence::Long));
     }
     let mut tally = Tally::default();
-    let of_now = traces.iter().flatten().filter(|trace| trace.generation == generation);
+    let of_now = record_facts.iter().flatten().filter(|trace| trace.generation == generation);
     of_now.for_each(|trace| tally.add(*trace));
-    let history = if unreadable.is_empty() { HistoryEvidence::Whole(tally) } else { HistoryEvidence::LetGo };
-    Ok((traces.len(), history))
+    let history = if unreadable.is_empty() { HistoryEvidence::Whole(tally) } else { HistoryEvidence::Pruned };
+    Ok((record_facts.len(), history))
 }
 
 /// Marks jobs that are claimed before or after the snapshot.

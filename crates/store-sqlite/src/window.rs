@@ -68,8 +68,8 @@ impl Window {
     }
 
     /// The earliest entry whose target is not passed over.
-    pub(crate) fn earliest(&self, passed_over: &HashSet<i64>) -> Option<WindowEntry> {
-        self.heads.iter().find(|head| !passed_over.contains(&head.target)).copied()
+    pub(crate) fn earliest(&self, full_targets: &HashSet<i64>) -> Option<WindowEntry> {
+        self.heads.iter().find(|head| !full_targets.contains(&head.target)).copied()
     }
 
     /// Updates the head of a queue.
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_of_those_not_passed_over_comes_first() {
+    fn the_earliest_entry_of_a_target_with_free_slots_comes_first() {
         let mut window = Window::new();
         for one in [due(3, 1, 7), due(1, 2, 8), due(2, 3, 8), due(4, 4, 9)] {
             window.insert(one);

@@ -1,4 +1,4 @@
-//! What is to come: claim -> begin -> settle.
+//! The agenda: claim -> begin -> settle.
 //!
 //! ```text
 //!   put_job ──> entry ──claim──> held ──begin──> in flight ──settle──> next entry, or none
@@ -6,16 +6,15 @@
 //!                 └───release─────┴───────────release, lease lost──────────┘
 //! ```
 //!
-//! A claim belongs to one job and carries a fence, a number that is never used twice. Whoever settles
-//! shows it; a settlement whose fence no longer holds is answered [`Settled::Lost`] and writes nothing.
-//! What is claimed is invisible to other claims, so a job never has two occurrences in flight, even if
-//! it is edited meanwhile.
+//! A claim belongs to one job and has a fence, a number that is never used twice. A settlement shows the fence;
+//! if the fence no longer holds, it is answered with [`Settled::Lost`] and writes nothing. A claimed job is
+//! invisible to other claims, so a job never has two occurrences in flight, even if it is edited meanwhile.
 //!
 //! A claim is good while the lease is of the node that made it (see [`Roster`](crate::Roster)); what that node does
 //! with it afterwards has no effect.
 //!
-//! A store that one process owns keeps claims in memory: they cost no write, and a crash releases them
-//! all, so that what was in flight is repeated with the same execution tag.
+//! A store that is owned by one process keeps claims in memory: they cost no write, and a crash releases all of
+//! them, so that what was in flight is repeated with the same execution tag.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +27,11 @@ use tokio::sync::watch;
 
 use crate::{AheadAsk, AheadPage, Repaired, Trouble};
 
-/// Hands out what is due and records what became of it. Each method is one transaction.
+/// Hands out due entries and records what became of them. Each method is one transaction.
 #[async_trait]
 pub trait Agenda: Send + Sync {
-    /// Claims entries due at or before `until`, earliest first, at most `limit`, of jobs that are not
-    /// claimed yet. An entry whose target is in `passed_over` stays where it is.
+    /// Claims entries due at or before `until` of jobs that are not claimed, earliest first, at most `limit`.
+    /// Entries whose target is in `full_targets` are left alone.
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble>;
 
     /// Asks of each claim whether it still holds, and marks those that do as in flight. To be called
@@ -41,30 +40,31 @@ pub trait Agenda: Send + Sync {
     /// [`BEGUN_IS_GOOD_FOR`] from the call; to be asked again for what is not sent by then.
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble>;
 
-    /// Records what became of claims, all in one transaction, and says for each what happened. The
-    /// order of the answers is that of the settlements. Nothing is written for any of them on trouble.
+    /// Records what became of claims, all in one transaction, and says for each what happened, in the order of
+    /// the settlements. On trouble nothing is written for any of them.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble>;
 
     /// Gives claims back unsettled; their entries can be claimed again.
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble>;
 
-    /// When the earliest entry is due that nobody has claimed and whose target is not passed over.
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble>;
+    /// When the earliest unclaimed entry is due whose target is not in `full_targets`.
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble>;
 
     /// Jobs of the given ids that are in flight now. Of other nodes, those that are claimed and due.
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble>;
 
-    /// Jobs behind one that may have come further than the clock, by id. A page ends at one of its limits, or
-    /// where the jobs that it found have [`STARTED_MAX`](punctual_model::decide::STARTED_MAX) starts in the
-    /// future. A job that can't be read is left out.
+    /// A page of jobs that may be ahead of the clock, by id. A page ends at one of its limits, or where its
+    /// jobs have [`STARTED_MAX`](punctual_model::decide::STARTED_MAX) starts in the future. A job that can't be
+    /// read is left out.
     async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble>;
 
-    /// Puts jobs back that have come further than the clock, all in one transaction, and says for each what
-    /// happened, in the same order. Of a job only state, time of the PUT and progress are written, and its skips.
+    /// Writes repairs of jobs that are ahead of the clock, all in one transaction, and says for each what
+    /// happened, in the same order. Of a job only its state, the time of the PUT, its progress and its skips
+    /// are written.
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble>;
 
-    /// Changes whenever an entry was added or moved. Carries nothing: whoever is woken asks again, and
-    /// a lost wake-up costs latency, never correctness.
+    /// Changes whenever an entry is added or moved. It has no content: a receiver asks again, and a lost
+    /// wake-up costs latency, never correctness.
     fn changes(&self) -> watch::Receiver<u64>;
 }
 
@@ -77,38 +77,38 @@ pub const BEGUN_IS_GOOD_FOR: Duration = Duration::from_millis(500);
 pub struct ClaimAsk {
     /// Due at or before this instant.
     pub until: Timestamp,
-    /// At most so many.
+    /// The most claims to make.
     pub limit: usize,
-    /// Targets that have all the slots they may have; see [`target_of`].
-    pub passed_over: Vec<String>,
+    /// Targets without a free slot; see [`target_of`].
+    pub full_targets: Vec<String>,
 }
 
-/// A fencing token: names one claim, for ever.
+/// A fencing token: identifies one claim, and is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fence(pub u64);
 
 /// A claimed entry, with what is needed to fire it.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// To be shown when settling.
+    /// To be shown with the settlement.
     pub fence: Fence,
-    /// The job as it was claimed; its `progress.entry` is what was claimed.
+    /// The job when it was claimed; its `progress.entry` is the claimed entry.
     pub job: Job,
     /// The region of its collection.
     pub region: Arc<str>,
     /// The plan of its collection.
     pub sku: Sku,
-    /// Whom it will call, see [`target_of`].
+    /// Its target, see [`target_of`].
     pub target: Arc<str>,
 }
 
-/// What became of a claim: decided by Rust, applied by the store.
+/// What became of a claim: decided by the caller, applied by the store.
 #[derive(Clone, Debug)]
 pub struct Settlement {
     /// The claim.
     pub fence: Fence,
-    /// The job with its new state, counters and progress; its revision is the one this was decided on.
-    /// Its definition and key are not written.
+    /// The job with its new state, counters and progress; its revision is the one that this was decided on. Its
+    /// definition and key are not written.
     pub job: Job,
     /// Records to append.
     pub records: Vec<Record>,
@@ -121,17 +121,17 @@ pub struct Settlement {
 pub enum Settled {
     /// It is durable.
     Recorded,
-    /// The job was edited since it was claimed: nothing was written, the claim goes on. Decide again
-    /// on this job and its plan.
+    /// The job was edited since it was claimed: nothing was written, the claim still holds. Decide again with
+    /// this job and its plan.
     Changed(Box<Job>, Sku),
     /// The job was deleted: nothing was written, the claim is gone.
     Gone,
-    /// The fence does not hold any more: somebody else has settled or will.
+    /// The fence no longer holds: the claim was settled, or was made again by somebody else.
     Lost,
 }
 
-/// Whom an action calls, for the cap on slots per target: the lower-case host and port of an HTTP
-/// action, the account of a storage queue, the namespace of a Service Bus.
+/// The target of an action, for the limit of slots per target: the lower-case host and port of an HTTP action,
+/// the account of a storage queue, the namespace of a Service Bus.
 pub fn target_of(job: &Job) -> String {
     crate::target::of_job(job)
 }

@@ -1,4 +1,4 @@
-//! What was: history, skips, and their end.
+//! History and skips, and their deletion.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -6,10 +6,10 @@ use punctual_model::{JobId, Record, RecordStatus, Skip};
 
 use crate::{Page, Trouble};
 
-/// Reads history and lets go of it.
+/// Reads history and deletes what is too old.
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// Records of a job, newest start first, then the later written first; a page of at most `limit`.
+    /// Records of a job, latest start first, then highest sequence first; a page of at most `limit`.
     async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
 
     /// Records of the occurrences of a job whose nominal time lies in `from..=to`, ordered by nominal
@@ -22,8 +22,9 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StoredRecord>, Trouble>;
 
-    /// Skips of a job that touch `from..=to`, ordered by their first occurrence; at most `limit`. They do not
-    /// overlap; a store may take that for granted but for a few dozen, so that it need not read what is long past.
+    /// Skips of a job that overlap `from..=to`, ordered by their first occurrence; at most `limit`. Skips do
+    /// not overlap one another; a store may rely on that except for a few dozen, so that it need not read old
+    /// ones.
     async fn skips(
         &self,
         job: JobId,
@@ -32,12 +33,12 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Skip>, Trouble>;
 
-    /// Records of a job from before this instant may have been deleted, by [`prune`](Self::prune) or
+    /// Records of a job before this instant may have been deleted, by [`prune`](Self::prune) or
     /// [`prune_to`](Self::prune_to); none if all are there.
     async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble>;
 
-    /// Deletes records that ended, and skips that were decided, before an instant; at most `limit`
-    /// of each, so that it never holds up a firing. Returns how many went.
+    /// Deletes records that ended, and skips that were decided, before an instant; at most `limit` of each, so
+    /// that it never delays a firing. Returns how many were deleted.
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble>;
 
     /// Deletes the oldest records of jobs that have more than `keep`; at most `limit`.
@@ -52,13 +53,13 @@ pub trait Archive: Send + Sync {
 pub struct HistoryAsk {
     /// Of this job.
     pub job: JobId,
-    /// With one of these statuses; all if empty.
+    /// Only records with one of these statuses; all if empty.
     pub statuses: Vec<RecordStatus>,
-    /// Those behind this one, in the order of the answer.
+    /// After this record, in the order of the list.
     pub after: Option<HistoryCursor>,
-    /// Without the first so many.
+    /// The number of records to leave out at the start.
     pub skip: usize,
-    /// At most so many.
+    /// The most records of the page.
     pub limit: usize,
 }
 
@@ -71,10 +72,10 @@ pub struct HistoryCursor {
     pub sequence: i64,
 }
 
-/// A record with its place in the archive.
+/// A record with its sequence number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRecord {
-    /// Unique in the store, growing, never changed.
+    /// Unique in the store, ascending, never changed.
     pub sequence: i64,
     /// The record.
     pub record: Record,

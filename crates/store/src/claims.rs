@@ -1,7 +1,7 @@
-//! Who holds what: the book of claims of a store that one process owns.
+//! The claims of a store that is owned by one process.
 //!
-//! It lives in memory, so that claiming costs no write and a crash releases everything. Both stores
-//! that keep claims in memory use it, so that taking back and fencing mean the same in each.
+//! They are kept in memory, so that claiming costs no write and a crash releases everything. Both stores that
+//! keep claims in memory use this type, so that taking back and fencing mean the same in each.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use punctual_model::JobId;
 
 use crate::{Fence, HeldClaim};
 
-/// How many jobs are left out at most. With more it is not them; all are tried again.
+/// The most jobs that are left out. With more, they are not the cause; all are tried again.
 const LEFT_OUT_MAX: usize = 10_000;
 
 /// The claims that are held, by fence and by job. A job has at most one.
@@ -18,7 +18,7 @@ pub struct Claims {
     next: u64,
     by_fence: HashMap<Fence, Held>,
     by_job: HashMap<JobId, Fence>,
-    /// Jobs that can't be read: nobody claims them until they are edited.
+    /// Jobs that can't be read: they are not claimed until they are edited.
     left_out: HashSet<JobId>,
 }
 
@@ -28,19 +28,19 @@ struct Held {
     begun: bool,
 }
 
-/// What an edit found when it asked for a job's claim back.
+/// What happened to the claim of a job that is edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakenBack {
-    /// Nobody had claimed it.
+    /// There was no claim.
     Free,
-    /// It was claimed and not begun; now it is free.
+    /// It was claimed and not begun; now the claim is gone.
     Yes,
     /// It is in flight and stays claimed.
     InFlight,
 }
 
 impl Claims {
-    /// An empty book whose first fence is the given one.
+    /// No claims yet; the first fence will be the given one.
     pub fn new(first: u64) -> Self {
         Self { next: first, by_fence: HashMap::new(), by_job: HashMap::new(), left_out: HashSet::new() }
     }
@@ -75,8 +75,8 @@ impl Claims {
         !self.by_job.contains_key(&job) && !self.left_out.contains(&job)
     }
 
-    /// Gives a claim back whose job can't be read, and leaves the job out until it is edited: else it would be
-    /// claimed again and again.
+    /// Gives a claim back whose job can't be read, and leaves the job out until it is edited. Otherwise it
+    /// would be claimed again and again.
     pub fn leave_out(&mut self, fence: Fence) {
         let Some(job) = self.end(fence) else { return };
         if self.left_out.len() >= LEFT_OUT_MAX {
@@ -100,7 +100,7 @@ impl Claims {
         self.by_job.get(&job).is_some_and(|fence| self.by_fence[fence].begun)
     }
 
-    /// Takes a claim back from its holder unless it is in flight, because the job is edited.
+    /// Takes the claim of a job back, because the job is edited, unless it is in flight.
     pub fn take_back(&mut self, job: JobId) -> TakenBack {
         self.left_out.remove(&job);
         match self.by_job.get(&job) {
@@ -113,7 +113,7 @@ impl Claims {
         }
     }
 
-    /// Forgets a claim; its job, if it was held.
+    /// Ends a claim; returns its job, if it was held.
     pub fn end(&mut self, fence: Fence) -> Option<JobId> {
         let held = self.by_fence.remove(&fence)?;
         self.by_job.remove(&held.job);

@@ -1,9 +1,9 @@
 //! The stored form of what callers define: versioned documents, with the secrets taken out and sealed.
 //!
-//! A document is one ASCII digit, the version, and compact JSON. The structs in `codec/` are the
-//! stored form alone: a change of the model is a compile error in a conversion, never a silent change
-//! of what is on disk, and a new version is a new module beside the old one. What a job has of secrets
-//! is one blob, sealed for that job; the document names them by number.
+//! A document is one ASCII digit, the version, and compact JSON. The structs in `codec/` are the stored form
+//! only: a change of the model is a compile error in a conversion, never a silent change of what is on disk,
+//! and a new version is a new module beside the old one. The secrets of a job are one blob, sealed for that
+//! job; the document refers to them by number.
 
 mod collection;
 mod grants;
@@ -37,23 +37,23 @@ pub enum CodecError {
     /// It was written by a later version of the program.
     #[error("the document has a version that this program does not know")]
     UnknownVersion,
-    /// It does not have the form of its version. Only the place is told, since the text around it
-    /// may be private.
+    /// It does not have the form of its version. Only the position is reported, since the text around it may be
+    /// private.
     #[error("the document is damaged at column {column}")]
     Damaged {
         /// Where.
         column: usize,
     },
-    /// A value is not one of those that its version knows.
+    /// A value is unknown in its version.
     #[error("the document has no valid {what}")]
     Invalid {
         /// Which value.
         what: &'static str,
     },
-    /// The document names a secret that the sealed part does not have.
+    /// The document refers to a secret that the sealed part does not have.
     #[error("the sealed part does not fit the document")]
     Mismatch,
-    /// The sealed part does not open.
+    /// The sealed part can't be opened.
     #[error("the sealed part can't be opened")]
     Sealed(#[from] VaultError),
 }
@@ -100,7 +100,7 @@ fn versioned(document: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-/// The JSON behind the version. With a second version this becomes the place that chooses.
+/// The JSON after the version. With a second version this chooses between them.
 fn body(document: &[u8]) -> Result<&[u8], CodecError> {
     match document {
         [VERSION, json @ ..] => Ok(json),

@@ -105,9 +105,9 @@ macro_rules! conformance {
             claims_come_earliest_first
             nothing_is_claimed_before_its_time
             a_claim_has_what_firing_needs
-            passed_over_targets_starve_nobody
-            passed_over_entries_stay
-            many_passed_over_entries_are_passed_quickly
+            full_targets_starve_nobody
+            entries_of_full_targets_stay
+            many_entries_of_full_targets_are_passed_quickly
             next_due_is_the_earliest_free_entry
             changes_follow_writes
             what_moves_no_entry_wakes_nobody
@@ -185,8 +185,8 @@ macro_rules! conformance {
             a_switched_off_collection_is_told
             what_is_claimed_is_told_as_claimed
             a_whole_history_counts_to_the_counters
-            a_history_that_was_let_go_of_proves_nothing
-            traces_have_no_gap_and_no_duplicate
+            a_pruned_history_proves_nothing
+            record_facts_have_no_gap_and_no_duplicate
             unclaimed_entries_come_earliest_first
             held_are_the_claims
         }

@@ -3,10 +3,10 @@
 use punctual_model::Sku;
 use thiserror::Error;
 
-/// Something outside is wrong; the caller can't help it.
+/// A failure of the store that the caller can't avoid.
 #[derive(Debug, Error)]
 pub enum Trouble {
-    /// The store is overloaded or locked; the same call may go through later.
+    /// The store is overloaded or locked; the same call may succeed later.
     #[error("the store is busy while trying to {doing}")]
     Busy {
         /// What was being attempted.
@@ -18,7 +18,7 @@ pub enum Trouble {
         /// What was being attempted.
         doing: &'static str,
     },
-    /// Nothing can be written for another reason: the file system is read-only, the disk fails.
+    /// Nothing can be written for another reason: the file system is read-only, or the disk fails.
     #[error("could not {doing}: nothing can be written, {why}")]
     Unwritable {
         /// What was being attempted.
@@ -26,7 +26,7 @@ pub enum Trouble {
         /// Why, such as "the file system is read-only".
         why: String,
     },
-    /// What is stored can't be read.
+    /// A stored row can't be read.
     #[error("could not read {what}: {detail}")]
     Corrupt {
         /// Which row.
@@ -58,9 +58,9 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Why nothing at all can be written, if this is about all writes and not about one. The store logs when
-    /// such an outage begins and when it is over, so that callers, who may fail thousands of times meanwhile,
-    /// need not.
+    /// Why nothing at all can be written, if this concerns all writes and not only one. The store logs when
+    /// such an outage begins and when it is over, so callers, who may fail thousands of times meanwhile, need
+    /// not.
     pub fn outage(&self) -> Option<&str> {
         match self {
             Self::Full { .. } => Some("no space is left on the disk"),
@@ -80,7 +80,7 @@ pub enum WriteError {
     /// A precondition does not hold.
     #[error("the write was refused: {0:?}")]
     Refused(Refusal),
-    /// Something outside is wrong.
+    /// The store failed.
     #[error(transparent)]
     Trouble(#[from] Trouble),
 }
@@ -90,13 +90,13 @@ pub enum WriteError {
 pub enum Refusal {
     /// Somebody else wrote in between: read, decide and write again.
     Stale,
-    /// Whoever decided inside the transaction said that nothing is to be written, and knows why.
+    /// The decision inside the transaction was not to write; the caller knows why.
     Declined,
     /// The collection does not exist.
     NoCollection,
     /// The collection has as many jobs as it may.
     TooManyJobs {
-        /// How many that is.
+        /// The limit.
         max: u32,
     },
     /// A token has the same name, id or secret.

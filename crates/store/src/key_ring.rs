@@ -1,4 +1,4 @@
-//! The keys that seal secrets, and the text they are kept in.
+//! The keys that seal secrets, and their text form.
 //!
 //! ```text
 //! punctual keys 1
@@ -7,8 +7,8 @@
 //! 2 9b07…
 //! ```
 //!
-//! The first line names the format. Each key has a number; the highest one seals, all of them open,
-//! so a key is rotated by adding a line. Reading and writing the file is somebody else's work.
+//! The first line names the format. Each key has a number; the highest one seals, all of them open, so a key is
+//! rotated by adding a line. Callers read and write the file.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct KeyRing {
     keys: Vec<(u32, [u8; KEY_LENGTH])>,
 }
 
-/// What is wrong with a text of keys: every problem, by line, never what the line says.
+/// What is wrong with a text of keys: every problem, by line, never the content of a line.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("not a key file: {}", .problems.join("; "))]
 pub struct KeyRingError {
@@ -34,7 +34,7 @@ pub struct KeyRingError {
 }
 
 impl KeyRing {
-    /// A ring with one new key. The mint must be unpredictable.
+    /// A ring with one new key. The random source must be unpredictable.
     pub fn generate(mint: &dyn Mint) -> Self {
         Self { keys: vec![(1, random_key(mint))] }
     }
@@ -48,7 +48,7 @@ impl KeyRing {
         Self { keys }
     }
 
-    /// Reads a ring, or names every problem of the text.
+    /// Reads a ring, or reports every problem of the text.
     pub fn parse(text: &str) -> Result<Self, KeyRingError> {
         let mut problems = Vec::new();
         let mut keys: Vec<(u32, [u8; KEY_LENGTH])> = Vec::new();
@@ -75,7 +75,7 @@ impl KeyRing {
         Ok(Self { keys })
     }
 
-    /// The text of the ring. It is the secret of all secrets: keep it readable by its owner only.
+    /// The text of the ring. Keep it readable by its owner only: it opens all secrets.
     pub fn render(&self) -> String {
         let line = |(id, key): &(u32, [u8; KEY_LENGTH])| format!("{id} {}\n", hex(key));
         let keys: String = self.keys.iter().map(line).collect();

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::access::{Token, TokenId};
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use tokio::sync::watch;
 
@@ -200,8 +200,8 @@ impl Agenda for LeasedStore {
         self.cluster.inner.release(fences).await
     }
 
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        self.cluster.inner.next_due(passed_over).await
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        self.cluster.inner.next_due(full_targets).await
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
@@ -311,13 +311,13 @@ impl Survey for LeasedStore {
         self.cluster.inner.damage(subject).await
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
-        self.cluster.inner.traces(job, after, limit).await
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
+        self.cluster.inner.record_facts(job, after, limit).await
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {

@@ -1,13 +1,13 @@
-//! The seam: what Punctual asks of whatever keeps its jobs.
+//! The store interface: what Punctual asks of whatever keeps its jobs.
 //!
 //! Six traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner, [`Archive`]
 //! for whoever asks what happened, [`Survey`] for whoever checks that all is sound, [`Callers`] for whoever
 //! authenticates. Every method is one transaction and one sentence; every list is bounded; the time is always
 //! passed in. The conformance suite, not these comments, is the definition.
 //!
-//! Besides the traits: a [`MemoryStore`] as the reference, and what the stores share so that they
-//! can't differ: the [`codec`] of stored documents, the [`Vault`] that seals secrets, the book of
-//! [`claims`], and the integers that stand for [`instant`]s.
+//! Besides the traits: a [`MemoryStore`] as the reference, and what stores share so that they can't differ: the
+//! [`codec`] of stored documents, the [`Vault`] that seals secrets, the [`claims`], and the integers that
+//! represent [`instant`]s.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
@@ -49,7 +49,7 @@ pub use roster::{BootInstant, Node, NodeReport, Roster, Standing};
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,
 };
-pub use vault::{Place, Vault, VaultError};
+pub use vault::{SealContext, Vault, VaultError};
 
 /// All that concerns jobs. Tokens are not part of it: who runs jobs has no business with them.
 pub trait Store: Resources + Agenda + Archive + Survey + Roster {}

@@ -1,7 +1,7 @@
-//! A store in memory: the reference that says in plain collections what the others say in SQL.
+//! A store in memory: the reference implementation, in plain collections.
 //!
-//! Everything is behind one lock, so each method is one transaction by itself. It keeps nothing over a
-//! restart and is meant for tests, the simulator and for trying things out.
+//! Everything is behind one lock, so each method is one transaction. It is empty after a restart and is meant
+//! for tests, the simulator and for trying things out.
 
 mod agenda;
 mod archive;
@@ -41,8 +41,8 @@ impl MemoryStore {
         }
     }
 
-    /// A panic while the lock was held can't leave a half-written state behind worth refusing: checks
-    /// come before writes everywhere.
+    /// Checks come before writes everywhere, so a panic while the lock was held leaves no half-written state,
+    /// and a poisoned lock can be used.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,9 +72,9 @@ struct State {
     records: BTreeMap<i64, Record>,
     attempts: HashSet<Attempt>,
     skips: Vec<Skip>,
-    /// Records that ended before this may have been let go of.
+    /// Records that ended before this may have been deleted.
     pruned_before: Option<Timestamp>,
-    /// The generation of a job, some of whose records were let go of because there were too many.
+    /// The generation of a job of which records were deleted because there were too many.
     capped: HashMap<JobId, u32>,
     unregistered: BTreeSet<Name>,
     tokens: BTreeMap<TokenId, Token>,
@@ -111,7 +111,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Puts a job in place of the one with its key, and its entry on the agenda.
+    /// Replaces the job with its key, and puts its entry on the agenda.
     fn write_job(&mut self, job: Job) {
         self.keys.insert(job.id, job.key.clone());
         if let Some(entry) = job.progress.entry {
@@ -178,13 +178,13 @@ impl State {
     }
 }
 
-/// A page of what was found behind a place, each with its own place.
+/// A page of what was found after a cursor, each item with its own cursor.
 fn page<T, C>(found: impl Iterator<Item = (C, T)>, limit: usize) -> Page<T, C> {
     let rows = found.take(limit.saturating_add(1));
     Page::new(rows.map(|(cursor, item)| PageRow { item: Ok(item), cursor: Some(cursor) }).collect(), limit)
 }
 
-/// All that identifies an attempt.
+/// What identifies an attempt.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Attempt {
     job: JobId,

@@ -1,4 +1,4 @@
-//! Pages of lists. A row that can't be read keeps no other from being listed: it is named beside them.
+//! Pages of lists. A row that can't be read does not prevent others from being listed: it is named beside them.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Page<T, C> {
 pub struct Unreadable {
     /// What it is.
     pub subject: Subject,
-    /// What it is, for people: its kind, its name where that can be read, its number.
+    /// What it is, for people: its kind, its name if that can be read, its number.
     pub what: String,
     /// Why it can't be read; never a secret.
     pub detail: String,
@@ -31,12 +31,12 @@ pub struct Unreadable {
 pub struct PageRow<T, C> {
     /// What it holds, or why it can't be read.
     pub item: Result<T, Unreadable>,
-    /// What a page that begins behind it asks for; none if not even that can be read.
+    /// The cursor of a page that begins after it; none if not even that can be read.
     pub cursor: Option<C>,
 }
 
 impl<T, C> Page<T, C> {
-    /// A page of at most `limit` rows. If there are more in the list, `rows` has one more than that.
+    /// A page of at most `limit` rows. If the list has more, `rows` has one more than that.
     pub fn new(rows: Vec<PageRow<T, C>>, limit: usize) -> Self {
         let more = rows.len() > limit;
         let mut page = Self { items: Vec::with_capacity(rows.len()), unreadable: Vec::new(), next: None };

@@ -1,23 +1,23 @@
-//! Jobs that have come further than the clock, because it was ahead and was set back: found, and put back.
+//! Jobs that are ahead of the clock, because it was ahead and was set back: found and repaired.
 //!
-//! What is made of such a job is decided by `punctual_model::decide::repair` on what is read here, and written if
-//! the job was not written meanwhile. So a repair may be repeated, and may end anywhere: what is not repaired is
-//! found again.
+//! `punctual_model::decide::repair` decides with what is read here, and the result is written if the job was
+//! not written meanwhile. So a repair may be repeated and interrupted anywhere: what is not repaired is found
+//! again.
 
 use jiff::Timestamp;
 use punctual_model::JobId;
 use punctual_model::decide::Ahead;
 
-/// Which jobs to look at.
+/// Which jobs to examine.
 #[derive(Clone, Copy, Debug)]
 pub struct AheadAsk {
-    /// Those behind this one, by id; all if none.
+    /// After this job, by id; all if none.
     pub after: Option<JobId>,
-    /// Looks at not more jobs than this, whether they are ahead or not.
+    /// The most jobs to examine, whether they are ahead or not.
     pub job_limit: usize,
-    /// Finds not more than this.
+    /// The most jobs to find.
     pub found_limit: usize,
-    /// What is later than this lies in the future.
+    /// What is later than this is in the future.
     pub now: Timestamp,
 }
 
@@ -31,9 +31,9 @@ impl AheadAsk {
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct AheadPage {
-    /// Jobs that may have come further than the clock, with what is needed to decide that.
+    /// Jobs that may be ahead of the clock, with what is needed to decide that.
     pub found: Vec<Ahead>,
-    /// The last job that was looked at, where to go on; none if there is none behind it.
+    /// The last job that was examined, after which the next page begins; none at the end.
     pub last: Option<JobId>,
 }
 
@@ -42,8 +42,8 @@ pub struct AheadPage {
 pub enum Repaired {
     /// It is durable. A claim of the job that was not begun is taken back.
     Written,
-    /// The job is in flight: nothing was written. Look again when it is settled.
+    /// The job is in flight: nothing was written. Try again when it is settled.
     InFlight,
-    /// The job was written or deleted since it was read: nothing was written. Look again.
+    /// The job was written or deleted since it was read: nothing was written. Try again.
     Stale,
 }

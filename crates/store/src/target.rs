@@ -1,9 +1,9 @@
-//! Whom an action calls, as a short text by which slots are counted.
+//! The target of an action, as a short text by which slots are counted.
 
 use punctual_model::{Job, Target, usual_authority};
 use url::Url;
 
-/// The target of the step that the job's entry is at.
+/// The target of the step that the entry of a job is at.
 pub(crate) fn of_job(job: &Job) -> String {
     let step = job.progress.entry.map_or(0, |entry| entry.step);
     let action = job.spec.action.step(step).unwrap_or(&job.spec.action);
@@ -13,8 +13,8 @@ pub(crate) fn of_job(job: &Job) -> String {
     }
 }
 
-/// Host and port of a URI as its caller understands them, so that one host is one target however it is
-/// spelled: letter case, forms of addresses, and the port where it is the usual one make no difference.
+/// Host and port of a URI in canonical form, so that one host is one target in every spelling: letter case,
+/// forms of addresses and the default port make no difference.
 fn authority(uri: &str) -> String {
     if let Some(authority) = usual_authority(uri) {
         return authority.to_owned();
@@ -24,7 +24,7 @@ fn authority(uri: &str) -> String {
     match host {
         Some((host, Some(port))) => format!("{host}:{port}"),
         Some((host, None)) => host.to_owned(),
-        // Nobody can be called by it, but it is counted, without what may be secret.
+        // It can't be called, but it is counted, without what may be secret.
         None => {
             let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
             let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use punctual_model::Mint;
 
-/// A mint that counts, so that tests repeat.
+/// A source of numbers that counts, so that tests are repeatable.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(AtomicU64);
 

@@ -1,7 +1,7 @@
-//! Seals secrets, so that the data file alone gives nothing away.
+//! Seals secrets, so that the data file alone reveals nothing.
 //!
-//! AES-256-GCM-SIV, which survives a repeated nonce. What is sealed is bound to its [`Place`]: a
-//! ciphertext that was moved to another row does not open. A sealed blob is
+//! AES-256-GCM-SIV, which tolerates a repeated nonce. A sealed blob is bound to its [`SealContext`]: one that
+//! was moved to another row can't be opened. A blob is
 //!
 //! ```text
 //!   1 byte  format, 1
@@ -34,14 +34,14 @@ pub struct Vault {
 
 /// What a sealed blob belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SealContext {
     /// The kind of row, such as `job`.
     pub kind: &'static str,
     /// Which row.
     pub row: i64,
 }
 
-/// Why something sealed does not open.
+/// Why a sealed blob can't be opened.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum VaultError {
     /// It was sealed with a key that is not in the ring.
@@ -53,7 +53,7 @@ pub enum VaultError {
     /// Too short, or made by a later version.
     #[error("it is not in a known sealed format")]
     UnknownFormat,
-    /// The key is not the one it was sealed with, the place is another, or the bytes were changed.
+    /// It was sealed with another key or for another context, or the bytes were changed.
     #[error("its seal is broken: it was changed, moved, or sealed with another key {id}")]
     Broken {
         /// The id of the key that was tried.
@@ -74,12 +74,12 @@ impl Vault {
         self.newest
     }
 
-    /// Seals bytes for a place. The mint must be unpredictable.
-    pub fn seal(&self, place: Place, bytes: &[u8], mint: &dyn Mint) -> Vec<u8> {
+    /// Seals bytes for a context. The random source must be unpredictable.
+    pub fn seal(&self, context: SealContext, bytes: &[u8], mint: &dyn Mint) -> Vec<u8> {
         let mut nonce = [0; NONCE_LENGTH];
         nonce.copy_from_slice(&mint.random().to_be_bytes()[..NONCE_LENGTH]);
         let cipher = self.cipher(self.newest).expect("the newest key is one of the ring");
-        let payload = Payload { msg: bytes, aad: &place.bytes() };
+        let payload = Payload { msg: bytes, aad: &context.bytes() };
         let sealed = cipher
             .encrypt(&Nonce::from(nonce), payload)
             .expect("a document is far below the cipher's limit of 64 GiB");
@@ -91,17 +91,17 @@ impl Vault {
         blob
     }
 
-    /// Opens what was sealed for a place.
-    pub fn open(&self, place: Place, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
+    /// Opens what was sealed for a context.
+    pub fn open(&self, context: SealContext, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
         let id = Self::key_of(blob)?;
         let cipher = self.cipher(id).ok_or(VaultError::UnknownKey { id })?;
         let mut nonce = [0; NONCE_LENGTH];
         nonce.copy_from_slice(&blob[1 + KEY_ID_LENGTH..HEAD_LENGTH]);
-        let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: &place.bytes() };
+        let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: &context.bytes() };
         cipher.decrypt(&Nonce::from(nonce), payload).map_err(|_| VaultError::Broken { id })
     }
 
-    /// The id of the key that something was sealed with.
+    /// The id of the key that a blob was sealed with.
     pub fn key_of(blob: &[u8]) -> Result<u32, VaultError> {
         match blob {
             [FORMAT, a, b, c, d, rest @ ..] if rest.len() > NONCE_LENGTH => {
@@ -122,8 +122,9 @@ impl fmt::Debug for Vault {
     }
 }
 
-impl Place {
-    /// Bound to the ciphertext. The row has a fixed width, so that no two places look alike.
+impl SealContext {
+    /// The associated data of the cipher. The row has a fixed width, so that no two contexts have the same
+    /// bytes.
     fn bytes(self) -> Vec<u8> {
         let mut bytes = self.row.to_be_bytes().to_vec();
         bytes.extend_from_slice(self.kind.as_bytes());
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
     use crate::testing::Counting;
 
-    const PLACE: Place = Place { kind: "job", row: 7 };
+    const PLACE: SealContext = SealContext { kind: "job", row: 7 };
 
     #[test]
     fn what_was_sealed_opens_at_its_place_only() {
@@ -147,8 +148,8 @@ mod tests {
         assert_eq!(vault.open(PLACE, &blob).as_deref(), Ok(b"secret".as_slice()));
 
         let broken = Err(VaultError::Broken { id: 1 });
-        assert_eq!(vault.open(Place { row: 8, ..PLACE }, &blob), broken);
-        assert_eq!(vault.open(Place { kind: "store", ..PLACE }, &blob), broken);
+        assert_eq!(vault.open(SealContext { row: 8, ..PLACE }, &blob), broken);
+        assert_eq!(vault.open(SealContext { kind: "store", ..PLACE }, &blob), broken);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `GET /doctor`.
 
-use punctual_model::inspect::{Due, Finding, FindingKind, KindCount, Report, Subject};
+use punctual_model::inspect::{DueEntry, Finding, FindingKind, KindCount, Report, Subject};
 use punctual_model::{CollectionKey, JobId};
 
 use crate::world::World;
@@ -25,7 +25,7 @@ async fn findings_are_told_with_what_they_mean_and_what_to_do() {
                 KindCount { kind, open, total: open * 3 }
             })
             .to_vec(),
-        oldest_due: Some(Due { job: JobId(8), due_at: found_at }),
+        oldest_due: Some(DueEntry { job: JobId(8), due_at: found_at }),
         progress: Some(0.5),
         ..Report::default()
     });

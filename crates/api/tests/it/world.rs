@@ -166,7 +166,7 @@ impl World {
     /// much was fired.
     pub(crate) async fn fire(&self, succeeded: bool) -> usize {
         let now = self.clock.now();
-        let ask = ClaimAsk { until: now, limit: 100, passed_over: Vec::new() };
+        let ask = ClaimAsk { until: now, limit: 100, full_targets: Vec::new() };
         let claims = self.store.claim(&ask).await.unwrap();
         for claim in &claims {
             assert_eq!(self.store.begin(&[claim.fence]).await.unwrap(), [true]);
@@ -197,7 +197,7 @@ impl World {
     /// it was edited meanwhile. Counts what was settled.
     pub(crate) async fn fire_on(&self, stop: &AtomicBool, count: &AtomicUsize) {
         while !stop.load(Ordering::Relaxed) {
-            let ask = ClaimAsk { until: self.clock.now(), limit: 1, passed_over: Vec::new() };
+            let ask = ClaimAsk { until: self.clock.now(), limit: 1, full_targets: Vec::new() };
             for claim in self.store.claim(&ask).await.unwrap() {
                 if self.store.begin(&[claim.fence]).await.unwrap() == [false] {
                     continue;

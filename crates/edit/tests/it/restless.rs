@@ -20,7 +20,7 @@ pub(crate) struct Restless {
 impl Restless {
     /// Fires something, and makes it due again at once.
     async fn settle(&self) {
-        let ask = ClaimAsk { until: Timestamp::MAX, limit: 1, passed_over: Vec::new() };
+        let ask = ClaimAsk { until: Timestamp::MAX, limit: 1, full_targets: Vec::new() };
         for claim in self.inner.claim(&ask).await.unwrap() {
             assert_eq!(self.inner.begin(&[claim.fence]).await.unwrap(), [true]);
             let (records, skips) = (Vec::new(), Vec::new());

@@ -5,21 +5,21 @@
 use jiff::Timestamp;
 use punctual_recurrence::{DueRange, TICK, Timetable};
 
-use crate::{Job, Progress, Stretch};
+use crate::{Job, OccurrenceRange, Progress};
 
 /// The most ranges that a job keeps, which take 16 KB of its row. A job has more only if it skipped something
 /// between nearly every two of this many starts.
-pub(super) const STRETCHES_MAX: usize = 1_000;
+pub(super) const RANGES_MAX: usize = 1_000;
 
 /// The most occurrences that are visited when a rule is replaced, which takes some ten milliseconds.
 const RETIMED_MAX: usize = 10_000;
 
 /// The first occurrence at or after the occurrence `at` that has no outcome yet.
-pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
+pub(crate) fn pass(ahead: &[OccurrenceRange], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
     let mut next = at;
-    for stretch in ahead {
-        if stretch.first_at <= next && next <= stretch.last_at {
-            next = timetable.next_after(stretch.last_at)?;
+    for range in ahead {
+        if range.first_at <= next && next <= range.last_at {
+            next = timetable.next_after(range.last_at)?;
         }
     }
     Some(next)
@@ -30,12 +30,12 @@ pub(crate) fn pass(ahead: &[Stretch], timetable: &Timetable, at: Timestamp) -> O
 pub(super) fn due(job: &Job, timetable: &Timetable, first: Timestamp, now: Timestamp) -> Vec<DueRange> {
     let mut runs = Vec::new();
     let mut from = Some(first);
-    for stretch in job.progress.ahead.iter().filter(|stretch| stretch.last_at >= first) {
-        let Some(first) = from.filter(|_| stretch.first_at <= now) else { break };
-        if first < stretch.first_at {
-            runs.push(run(timetable, first, stretch.first_at - TICK));
+    for range in job.progress.ahead.iter().filter(|range| range.last_at >= first) {
+        let Some(first) = from.filter(|_| range.first_at <= now) else { break };
+        if first < range.first_at {
+            runs.push(run(timetable, first, range.first_at - TICK));
         }
-        from = timetable.next_after(stretch.last_at);
+        from = timetable.next_after(range.last_at);
     }
     runs.extend(from.filter(|first| *first <= now).map(|first| run(timetable, first, now)));
     runs
@@ -62,18 +62,24 @@ pub(super) fn split_newest(mut runs: Vec<DueRange>) -> Option<(Vec<DueRange>, Ti
 /// Forgets occurrences that the job has passed by now.
 pub(super) fn forget_passed(progress: &mut Progress) {
     let past_at = progress.past_at;
-    progress.ahead.retain(|stretch| Some(stretch.last_at) > past_at);
+    progress.ahead.retain(|range| Some(range.last_at) > past_at);
 }
 
 /// Occurrences, in order, as ranges of a timetable; leaves out instants that it does not yield.
-pub(super) fn stretches(timetable: &Timetable, starts: impl IntoIterator<Item = Timestamp>) -> Vec<Stretch> {
+pub(super) fn ranges(
+    timetable: &Timetable,
+    starts: impl IntoIterator<Item = Timestamp>,
+) -> Vec<OccurrenceRange> {
     let starts = starts.into_iter().filter(|&at| timetable.contains(at));
-    join(timetable, starts.map(|at| Stretch { first_at: at, last_at: at }))
+    join(timetable, starts.map(|at| OccurrenceRange { first_at: at, last_at: at }))
 }
 
 /// Joins ranges, ordered by their first occurrence, that have no occurrence between them.
-pub(super) fn join(timetable: &Timetable, parts: impl IntoIterator<Item = Stretch>) -> Vec<Stretch> {
-    let mut joined: Vec<Stretch> = Vec::new();
+pub(super) fn join(
+    timetable: &Timetable,
+    parts: impl IntoIterator<Item = OccurrenceRange>,
+) -> Vec<OccurrenceRange> {
+    let mut joined: Vec<OccurrenceRange> = Vec::new();
     for part in parts {
         match joined.last_mut() {
             Some(last) if part.first_at <= last.last_at => last.last_at = last.last_at.max(part.last_at),
@@ -89,32 +95,32 @@ pub(super) fn join(timetable: &Timetable, parts: impl IntoIterator<Item = Stretc
 /// The occurrences that an old rule started ahead, as ranges of the rule that replaces it: only instants that
 /// both yield, since the new rule may yield others between them. Ranges with too many occurrences to visit stay
 /// as they are: then the new rule misses some rather than fire one twice.
-pub(super) fn retimed(ahead: &[Stretch], old: &Timetable, new: &Timetable) -> Vec<Stretch> {
+pub(super) fn retimed(ahead: &[OccurrenceRange], old: &Timetable, new: &Timetable) -> Vec<OccurrenceRange> {
     let (mut starts, mut rest) = (Vec::new(), Vec::new());
-    for stretch in ahead {
-        let mut next = Some(stretch.first_at);
-        while let Some(at) = next.filter(|at| *at <= stretch.last_at) {
+    for range in ahead {
+        let mut next = Some(range.first_at);
+        while let Some(at) = next.filter(|at| *at <= range.last_at) {
             if starts.len() == RETIMED_MAX {
-                rest.push(Stretch { first_at: at, ..*stretch });
+                rest.push(OccurrenceRange { first_at: at, ..*range });
                 break;
             }
             starts.push(at);
             next = old.next_after(at);
         }
     }
-    let mut kept = stretches(new, starts);
+    let mut kept = ranges(new, starts);
     kept.extend(rest);
     bounded(kept)
 }
 
 /// At most as many ranges as a job keeps: the last one is extended over those that are too many.
-pub(super) fn bounded(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
-    let end = stretches.last().map(|last| last.last_at);
-    if stretches.len() > STRETCHES_MAX {
-        stretches.truncate(STRETCHES_MAX);
-        if let (Some(last), Some(end)) = (stretches.last_mut(), end) {
+pub(super) fn bounded(mut ranges: Vec<OccurrenceRange>) -> Vec<OccurrenceRange> {
+    let end = ranges.last().map(|last| last.last_at);
+    if ranges.len() > RANGES_MAX {
+        ranges.truncate(RANGES_MAX);
+        if let (Some(last), Some(end)) = (ranges.last_mut(), end) {
             last.last_at = end;
         }
     }
-    stretches
+    ranges
 }

@@ -28,7 +28,7 @@ pub const AHEAD_ALLOWANCE: SignedDuration = SignedDuration::from_secs(60);
 pub const STARTED_MAX: usize = 10_000;
 
 /// The most ranges that are made of them, which leaves room for those that the job has already.
-const STRETCHES_KEPT: usize = ahead::STRETCHES_MAX / 2;
+const RANGES_KEPT: usize = ahead::RANGES_MAX / 2;
 
 /// A job and what is later than an instant, all from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,11 +165,11 @@ fn keep_started(job: &mut Job, found: &Ahead, old: &Timetable, new: &Timetable) 
     } else {
         ahead::retimed(&job.progress.ahead, old, new)
     };
-    let mut parts = ahead::stretches(new, found.started.iter().copied());
-    let whole = found.started.len() < STARTED_MAX && parts.len() <= STRETCHES_KEPT;
+    let mut parts = ahead::ranges(new, found.started.iter().copied());
+    let whole = found.started.len() < STARTED_MAX && parts.len() <= RANGES_KEPT;
     let mut before = Timestamp::MAX;
     if !whole {
-        parts.truncate(STRETCHES_KEPT);
+        parts.truncate(RANGES_KEPT);
         if let Some(last) = parts.last_mut() {
             last.last_at = past_at.map_or(last.last_at, |past_at| past_at.max(last.last_at));
             before = last.first_at;

@@ -22,7 +22,7 @@ pub struct Attempt {
 
 /// What a settlement writes.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct SettleDecision {
     /// The job with its new state, counters and progress, on the revision it was decided on.
     pub job: Job,
     /// The record of the attempt, and of an occurrence that waited for it.
@@ -33,7 +33,7 @@ pub struct Verdict {
 
 /// Decides on the job as it is now. It may have been edited since the attempt began: that changes what comes
 /// next, and never loses the record. `plan` is that of its collection.
-pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> Verdict {
+pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> SettleDecision {
     let claimed = &attempt.claimed;
     let entry = claimed.progress.entry.expect("what was claimed had an entry");
     let same_generation = current.generation == claimed.generation;
@@ -59,7 +59,7 @@ pub fn settle(attempt: &Attempt, current: &Job, plan: &PlanLimits) -> Verdict {
         job.progress.ended_at = Some(attempt.ended_at);
     }
     let skips = [unaccounted_skips(attempt, current), next.skips].concat();
-    Verdict { job, records: [vec![record(attempt, entry, ordinal)], next.records].concat(), skips }
+    SettleDecision { job, records: [vec![record(attempt, entry, ordinal)], next.records].concat(), skips }
 }
 
 /// The skips that were needed to get to the occurrence, without those that an edit has written as well.

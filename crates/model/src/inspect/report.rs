@@ -68,7 +68,7 @@ pub struct KindCount {
 
 /// An entry that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueEntry {
     /// Whose.
     pub job: JobId,
     /// Since when.
@@ -120,7 +120,7 @@ pub struct Report {
     /// How many findings there are of each kind, including those that are not listed.
     pub counts: Vec<KindCount>,
     /// The unclaimed entry that has been due for longest, at the last look.
-    pub oldest_due: Option<Due>,
+    pub oldest_due: Option<DueEntry>,
     /// The progress of the pass under way, from 0 to 1; none if none is.
     pub progress: Option<f64>,
     /// The last complete pass.

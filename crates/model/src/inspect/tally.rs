@@ -6,7 +6,7 @@ use crate::{Counters, Entry, RecordStatus};
 
 /// The members of a record that counters depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct RecordFacts {
     /// The generation of the job that it belongs to.
     pub generation: u32,
     /// The ordinal of its occurrence.
@@ -27,7 +27,7 @@ pub struct Tally {
 
 impl Tally {
     /// Adds a record of the generation.
-    pub fn add(&mut self, trace: Trace) {
+    pub fn add(&mut self, trace: RecordFacts) {
         let succeeded = match trace.status {
             // The occurrence waited, and has other records if it ran.
             RecordStatus::Postponed => return,

@@ -243,7 +243,7 @@ fn fired_ahead(rule: Rule) -> (Job, Vec<Record>) {
     let starts = ["2026-11-15T13:00:00Z", "2026-11-15T13:01:00Z", "2026-11-15T13:02:00Z"].map(at);
     job.progress.past_at = Some(at("2026-11-15T12:00:10Z"));
     job.progress.started_count = 3;
-    job.progress.ahead = vec![crate::Stretch { first_at: starts[0], last_at: starts[2] }];
+    job.progress.ahead = vec![crate::OccurrenceRange { first_at: starts[0], last_at: starts[2] }];
     job.progress.entry = Some(Entry::scheduled(at("2026-11-15T12:01:00Z")));
     let record = |nominal_at: Timestamp| Record {
         job: job.id,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use punctual_model::inspect::{Due, Finding, FindingKind, Flaw, KindCount, Pass, Report, Subject};
+use punctual_model::inspect::{DueEntry, Finding, FindingKind, Flaw, KindCount, Pass, Report, Subject};
 use punctual_model::{Chain, JobId, JobKey};
 use punctual_store::{Extent, Trouble};
 
@@ -21,7 +21,7 @@ const LINES_MAX: usize = 50;
 pub(super) struct Book {
     pub(super) enabled: bool,
     pub(super) extent: Option<Extent>,
-    pub(super) oldest_due: Option<Due>,
+    pub(super) oldest_due: Option<DueEntry>,
     pub(super) progress: Option<f64>,
     last_pass: Option<Pass>,
     pass_count: u64,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::inspect::{Due, Finding, FindingKind, Subject, Wait, judge_wait};
+use punctual_model::inspect::{DueEntry, Finding, FindingKind, Subject, Wait, judge_wait};
 use punctual_model::{JobId, JobKey};
 use punctual_store::{Fence, SurveyAsk, Trouble, UnclaimedAsk};
 use tokio::time::Instant;
@@ -51,8 +51,8 @@ impl Inspector {
     pub(super) async fn look_at_waits(&self, now: Instant) -> Result<(), Trouble> {
         let at = self.clock.now();
         let crowd = self.load.as_ref().map(crate::load::Load::crowd);
-        let crowded = crowd.as_ref().map(|crowd| crowd.targets.clone()).unwrap_or_default();
-        let ask = UnclaimedAsk { until: at, limit: ENTRIES_MAX, crowded };
+        let full_targets = crowd.as_ref().map(|crowd| crowd.targets.clone()).unwrap_or_default();
+        let ask = UnclaimedAsk { until: at, limit: ENTRIES_MAX, full_targets };
         let entries = self.store.unclaimed(&ask).await?;
         self.book().oldest_due = entries.first().map(|entry| entry.due);
         let Some(crowd) = crowd else { return Ok(()) };
@@ -66,8 +66,8 @@ impl Inspector {
         let mut waiting: Vec<Waiting> = entries
             .into_iter()
             .map(|entry| {
-                let Due { job, due_at } = entry.due;
-                Waiting { seen: Seen::Entry(job, due_at), job, crowded: entry.crowded || crowd.full }
+                let DueEntry { job, due_at } = entry.due;
+                Waiting { seen: Seen::Entry(job, due_at), job, crowded: entry.target_full || crowd.full }
             })
             .collect();
         for claim in self.store.held().await? {

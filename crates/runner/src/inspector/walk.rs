@@ -260,10 +260,10 @@ impl Inspector {
         let mut after = None;
         for _ in 0..RECORDS_MAX / RECORDS {
             let began = Instant::now();
-            let traces = self.store.traces(job, after, RECORDS).await?;
-            let Some((cursor, _)) = traces.last() else { return Ok(Some(tally)) };
+            let record_facts = self.store.record_facts(job, after, RECORDS).await?;
+            let Some((cursor, _)) = record_facts.last() else { return Ok(Some(tally)) };
             after = Some(*cursor);
-            let of_now = traces.iter().filter(|(_, trace)| trace.generation == standing.generation);
+            let of_now = record_facts.iter().filter(|(_, trace)| trace.generation == standing.generation);
             of_now.for_each(|(_, trace)| tally.add(*trace));
             tokio::time::sleep(began.elapsed() * SHORT_REST).await;
         }

@@ -129,13 +129,13 @@ impl Machine {
             (SignedDuration::ZERO, free)
         };
         let until = self.clock.now().saturating_add(ahead).unwrap_or(Timestamp::MAX);
-        let passed_over = self.slots.passed_over(uptime);
+        let full_targets = self.slots.full_targets(uptime);
         self.claiming.ahead = ahead;
-        self.claiming.limited = ahead.is_zero() || !passed_over.is_empty();
+        self.claiming.limited = ahead.is_zero() || !full_targets.is_empty();
         // Until there is an answer: what changes from now on is looked at after it.
         self.claiming.at = Duration::MAX;
         self.seen.append(&mut self.settled);
-        ClaimerStep::Claim(ClaimAsk { until, limit: room.min(BATCH_MAX), passed_over })
+        ClaimerStep::Claim(ClaimAsk { until, limit: room.min(BATCH_MAX), full_targets })
     }
 
     /// The store has answered. Whether it should be asked now when the next entry is due.

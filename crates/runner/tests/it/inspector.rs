@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Census, Evidence, FindingKind, Inspection, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, FindingKind, Inspection, RecordFacts, Subject};
 use punctual_runner::{Inspector, InspectorSettings, Load};
 use punctual_store::{
     Agenda, ClaimAsk, CollectionEvidence, Extent, HeldClaim, HistoryCursor, MemoryStore, Resources, Survey,
@@ -154,7 +154,7 @@ async fn a_claim_that_nobody_ends_is_stale() {
     let inspector = inspector(&world, Some(runner.load()));
     world.put("lost", once("lost", 0)).await;
     world.put("ahead", once("ahead", 10_000)).await;
-    let ask = ClaimAsk { until: at(10_000), limit: 10, passed_over: Vec::new() };
+    let ask = ClaimAsk { until: at(10_000), limit: 10, full_targets: Vec::new() };
     assert_eq!(world.store.claim(&ask).await.unwrap().len(), 2);
     let began = Instant::now();
     let look = async |seconds: u64| {
@@ -254,13 +254,13 @@ impl Survey for Fickle {
         Ok(damage.iter().find(|(of, _)| of == subject).map(|(_, detail)| detail.clone()))
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
-        self.inner.traces(job, after, limit).await
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
+        self.inner.record_facts(job, after, limit).await
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {

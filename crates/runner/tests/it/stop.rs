@@ -18,7 +18,7 @@ async fn a_stop_gives_back_what_is_held() {
     world.wait_until_claimed().await;
     running.stop().await;
     assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(60)));
-    let ask = ClaimAsk { until: at(60), limit: 10, passed_over: Vec::new() };
+    let ask = ClaimAsk { until: at(60), limit: 10, full_targets: Vec::new() };
     assert_eq!(world.store.claim(&ask).await.unwrap().len(), 1);
     assert_eq!(world.target.names(), [""; 0]);
 }

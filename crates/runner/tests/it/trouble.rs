@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
@@ -116,8 +116,8 @@ impl Agenda for Troubled {
         self.inner.release(fences).await
     }
 
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        self.inner.next_due(passed_over).await
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        self.inner.next_due(full_targets).await
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
@@ -187,7 +187,7 @@ pass_on! { Survey:
     survey(ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
     survey_collections(after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble>;
     damage(subject: &Subject) -> Result<Option<String>, Trouble>;
-    traces(job: JobId, after: Option<HistoryCursor>, limit: usize) -> Result<Vec<(HistoryCursor, Trace)>, Trouble>;
+    record_facts(job: JobId, after: Option<HistoryCursor>, limit: usize) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble>;
     unclaimed(ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
     held() -> Result<Vec<HeldClaim>, Trouble>;
 }

@@ -27,9 +27,9 @@ impl Agenda for SqliteStore {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         self.outages.check("claim what is due")?;
         let (until, limit) = (to_ticks(ask.until), ask.limit);
-        let passed_over = ask.passed_over.iter().map(|target| hash(target)).collect();
+        let full_targets = ask.full_targets.iter().map(|target| hash(target)).collect();
         let choose =
-            self.writer.call("claim what is due", move |state| state.claim(until, limit, &passed_over));
+            self.writer.call("claim what is due", move |state| state.claim(until, limit, &full_targets));
         let delivery = choose.await?;
         let chosen = delivery.chosen().to_vec();
         if chosen.is_empty() {
@@ -62,9 +62,9 @@ impl Agenda for SqliteStore {
         self.writer.call("release claims", move |state| state.release(&fences)).await
     }
 
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        let passed_over = passed_over.iter().map(|target| hash(target)).collect();
-        let ask = self.writer.call("find the next due time", move |state| state.next_due(&passed_over));
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
+        let full_targets = full_targets.iter().map(|target| hash(target)).collect();
+        let ask = self.writer.call("find the next due time", move |state| state.next_due(&full_targets));
         Ok(ask.await?.and_then(from_ticks))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Census, Evidence, Subject, Trace};
+use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
@@ -48,14 +48,15 @@ impl Survey for SqliteStore {
         self.readers.call("look at a row", move |conn| survey::damage_of(conn, &subject)).await
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
-        let read =
-            self.readers.call_long("look at history", move |conn| survey::traces(conn, job.0, after, limit));
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
+        let read = self
+            .readers
+            .call_long("look at history", move |conn| survey::record_facts(conn, job.0, after, limit));
         read.await
     }
 
@@ -65,12 +66,12 @@ impl Survey for SqliteStore {
         let (until, limit) = (to_ticks(ask.until), ask.limit.saturating_add(before.len()));
         let read = self.readers.call_long("look at what is due", move |conn| survey::due(conn, until, limit));
         let found = read.await?;
-        let crowded: HashSet<i64> = ask.crowded.iter().map(|target| hash(target)).collect();
+        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| hash(target)).collect();
         let claims = self.shared_claims.lock();
         let free = found
             .into_iter()
             .filter(|(due, _)| !before.contains(&due.job) && claims.free(due.job))
-            .map(|(due, target)| Unclaimed { due, crowded: crowded.contains(&target) });
+            .map(|(due, target)| Unclaimed { due, target_full: full_targets.contains(&target) });
         Ok(free.take(ask.limit).collect())
     }
 

@@ -28,7 +28,7 @@ impl WriterState {
         &mut self,
         until: i64,
         limit: usize,
-        passed_over: &HashSet<i64>,
+        full_targets: &HashSet<i64>,
     ) -> Result<ClaimDelivery, SqliteError> {
         if self.shared_claims.take_given_back() {
             self.window.reset();
@@ -36,7 +36,7 @@ impl WriterState {
         let mut claimed = Vec::new();
         let mut read = 0;
         while claimed.len() < limit {
-            match self.window.earliest(passed_over) {
+            match self.window.earliest(full_targets) {
                 Some(due) if due.due_at > until => break,
                 Some(due) => {
                     self.window.remove(due);
@@ -105,15 +105,15 @@ impl WriterState {
 
     /// When the earliest free entry is due. If very many targets are full, the answer may be too early, never
     /// too late.
-    pub(crate) fn next_due(&mut self, passed_over: &HashSet<i64>) -> Result<Option<i64>, SqliteError> {
+    pub(crate) fn next_due(&mut self, full_targets: &HashSet<i64>) -> Result<Option<i64>, SqliteError> {
         if self.shared_claims.take_given_back() {
             self.window.reset();
         }
-        if let Some(due) = self.window.earliest(passed_over) {
+        if let Some(due) = self.window.earliest(full_targets) {
             return Ok(Some(due.due_at));
         }
         let free = |claims: &Claims, due: &WindowEntry| {
-            !passed_over.contains(&due.target) && claims.free(JobId(due.job))
+            !full_targets.contains(&due.target) && claims.free(JobId(due.job))
         };
         let (mut due_at, mut job) = self.window.frontier();
         for _ in 0..PEEK_MAX / CHUNK {

@@ -176,7 +176,7 @@ async fn a_record_of_unknown_status_is_told_when_its_job_is_looked_at() {
     let evidence = world.store.survey(&SurveyAsk::one(job.id, MANY)).await.unwrap().remove(0);
     let detail = "its status: it has a value that is not known".to_owned();
     assert_eq!(evidence.unreadable_records, [(1, detail)]);
-    assert_eq!((evidence.unreadable, evidence.history), (None, HistoryEvidence::LetGo));
+    assert_eq!((evidence.unreadable, evidence.history), (None, HistoryEvidence::Pruned));
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn what_can_not_be_loaded_because_the_store_fails_is_given_back() {
         world.job(&collection, name, at(0)).await;
     }
     damage(dir.path(), "ALTER TABLE jobs RENAME TO gone");
-    let ask = ClaimAsk { until: at(9), limit: MANY, passed_over: Vec::new() };
+    let ask = ClaimAsk { until: at(9), limit: MANY, full_targets: Vec::new() };
     let mut changes = world.store.changes();
     changes.mark_unchanged();
     let error = world.store.claim(&ask).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The numbers that stand for enum values in documents and columns. They never change.
+//! The numbers that represent enum values in documents and columns. They never change.
 
 use punctual_model::access::Role;
 use punctual_model::{Cause, CollectionState, JobState, RecordStatus, SkipReason, Sku, Transport};

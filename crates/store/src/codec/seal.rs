@@ -1,21 +1,21 @@
-//! The secrets of a job on their way into the vault and out of it.
+//! Seals and opens the secrets of a job.
 //!
-//! The plain form is each secret with its length before it, in the order of the document's numbers.
-//! Plain buffers are overwritten after use.
+//! The plain form is each secret with its length before it, in the order of the document's numbers. Plain
+//! buffers are overwritten after use.
 
 use punctual_model::{JobId, Mint, Secret};
 
 use super::CodecError;
-use crate::{Place, Vault, VaultError};
+use crate::{SealContext, Vault, VaultError};
 
 const LENGTH_BYTES: usize = 4;
 
-/// The place of a job's secrets.
-fn place(job: JobId) -> Place {
-    Place { kind: "job", row: job.0 }
+/// The seal context of a job's secrets.
+fn seal_context(job: JobId) -> SealContext {
+    SealContext { kind: "job", row: job.0 }
 }
 
-/// Gathers secrets and numbers them.
+/// Collects secrets and numbers them.
 #[derive(Default)]
 pub(super) struct Outgoing<'a> {
     secrets: Vec<&'a Secret>,
@@ -31,7 +31,7 @@ impl<'a> Outgoing<'a> {
         if self.secrets.is_empty() {
             return None;
         }
-        // Sized exactly, so that growing leaves no copies behind.
+        // Sized exactly, so that growing leaves no copies in memory.
         let size = self.secrets.iter().map(|secret| LENGTH_BYTES + secret.expose().len()).sum();
         let mut plain = Vec::with_capacity(size);
         for secret in self.secrets {
@@ -40,13 +40,13 @@ impl<'a> Outgoing<'a> {
             plain.extend_from_slice(&length.to_be_bytes());
             plain.extend_from_slice(text);
         }
-        let sealed = vault.seal(place(job), &plain, mint);
+        let sealed = vault.seal(seal_context(job), &plain, mint);
         wipe(plain);
         Some(sealed)
     }
 }
 
-/// Gives secrets out by number, each once.
+/// Returns secrets by number, each once.
 pub(super) struct Incoming {
     secrets: Vec<Option<Secret>>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Incoming {
 impl Incoming {
     pub(super) fn open(sealed: Option<&[u8]>, job: JobId, vault: &Vault) -> Result<Self, CodecError> {
         let Some(sealed) = sealed else { return Ok(Self { secrets: Vec::new() }) };
-        let plain = vault.open(place(job), sealed)?;
+        let plain = vault.open(seal_context(job), sealed)?;
         let secrets = split(&plain);
         wipe(plain);
         secrets.map(|secrets| Self { secrets }).ok_or(CodecError::Sealed(VaultError::UnknownFormat))

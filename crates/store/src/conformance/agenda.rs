@@ -44,7 +44,7 @@ pub async fn a_claim_has_what_firing_needs(store: Arc<dyn Store>) {
     assert_eq!((&*claim.region, claim.sku, &*claim.target), ("Japan East", Sku::P10Premium, "host:81"));
 }
 
-pub async fn passed_over_targets_starve_nobody(store: Arc<dyn Store>) {
+pub async fn full_targets_starve_nobody(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;
     for number in 0..10 {
@@ -60,7 +60,7 @@ pub async fn passed_over_targets_starve_nobody(store: Arc<dyn Store>) {
     assert_eq!(names(&world.claim(at(99), 2).await), ["slow0", "slow1"]);
 }
 
-pub async fn passed_over_entries_stay(store: Arc<dyn Store>) {
+pub async fn entries_of_full_targets_stay(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;
     let slow = world.job_to(&collection, "slow", at(5), "slow").await;
@@ -78,7 +78,7 @@ pub async fn passed_over_entries_stay(store: Arc<dyn Store>) {
     assert_eq!(names(&world.claim(at(9), MANY).await), ["early", "late"]);
 }
 
-pub async fn many_passed_over_entries_are_passed_quickly(store: Arc<dyn Store>) {
+pub async fn many_entries_of_full_targets_are_passed_quickly(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;
     for number in 0..500 {

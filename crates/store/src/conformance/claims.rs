@@ -151,7 +151,7 @@ pub async fn a_claim_that_nobody_waits_for_is_given_back(store: Arc<dyn Store>) 
     for number in 0..20 {
         world.job(&collection, &format!("j{number}"), at(number)).await;
     }
-    let ask = ClaimAsk { until: at(99), limit: 3, passed_over: Vec::new() };
+    let ask = ClaimAsk { until: at(99), limit: 3, full_targets: Vec::new() };
     for _ in 0..20 {
         if let Ok(claims) = tokio::time::timeout(Duration::ZERO, world.store.claim(&ask)).await {
             let fences: Vec<_> = claims.unwrap().iter().map(|claim| claim.fence).collect();

@@ -1,4 +1,4 @@
-//! Many callers at once: every limit holds and nobody's write is lost.
+//! Many callers at once: every limit holds and no write is lost.
 
 #![expect(missing_docs, reason = "the names are the claims")]
 

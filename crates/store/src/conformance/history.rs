@@ -1,4 +1,4 @@
-//! Reading what was.
+//! Reading history.
 
 #![expect(missing_docs, reason = "the names are the claims")]
 

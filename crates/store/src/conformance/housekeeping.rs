@@ -1,4 +1,4 @@
-//! Letting go of what is old, a bounded piece at a time.
+//! Deleting what is too old, in bounded pieces.
 
 #![expect(missing_docs, reason = "the names are the claims")]
 

@@ -1,4 +1,4 @@
-//! Jobs that have come further than the clock.
+//! Jobs that are ahead of the clock.
 
 #![expect(missing_docs, reason = "the names are the claims")]
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{Ahead, Repair, STARTED_MAX, Withdrawal};
 use punctual_model::{
-    Cause, Collection, CollectionState, Entry, Job, JobId, JobState, RecordStatus, Skip, Stretch,
+    Cause, Collection, CollectionState, Entry, Job, JobId, JobState, OccurrenceRange, RecordStatus, Skip,
 };
 
 use super::world::{MANY, World, a_job, a_record, a_skip, at, names};
@@ -186,7 +186,7 @@ pub async fn a_repair_is_written_with_its_skips(store: Arc<dyn Store>) {
     decided.progress.entry = None;
     decided.progress.past_at = Some(at(0));
     decided.progress.floor_at = Some(at(-1));
-    decided.progress.ahead = vec![Stretch { first_at: at(500), last_at: at(900) }];
+    decided.progress.ahead = vec![OccurrenceRange { first_at: at(500), last_at: at(900) }];
     let cut = skip(&job, -9, -1);
     let withdrawn = Withdrawal { after: at(0), before: at(500) };
     let written = Repair { job: decided.clone(), withdrawn, skips: vec![cut.clone()] };

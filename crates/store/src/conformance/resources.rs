@@ -7,8 +7,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use punctual_model::{
     Action, ActionKind, Authentication, BrokeredProperties, Cause, Certificate, CollectionKey,
-    CollectionState, Counters, Entry, GroupKey, JobState, MaxRecurrence, Name, Progress, QueueMessage, Quota,
-    RecordStatus, RetryPolicy, Secret, ServiceBusAuthentication, ServiceBusMessage, Sku, Stretch, Transport,
+    CollectionState, Counters, Entry, GroupKey, JobState, MaxRecurrence, Name, OccurrenceRange, Progress,
+    QueueMessage, Quota, RecordStatus, RetryPolicy, Secret, ServiceBusAuthentication, ServiceBusMessage, Sku,
+    Transport,
 };
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Weekday};
 
@@ -89,8 +90,8 @@ pub async fn a_written_job_reads_back_with_its_secrets(store: Arc<dyn Store>) {
         last_failed: true,
         ended_at: Some(at(-1)),
         ahead: vec![
-            Stretch { first_at: at(70), last_at: at(70) },
-            Stretch { first_at: at(80), last_at: at(99) },
+            OccurrenceRange { first_at: at(70), last_at: at(70) },
+            OccurrenceRange { first_at: at(80), last_at: at(99) },
         ],
     };
     let written = world.put_job(job.clone(), &collection).await.unwrap();

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use punctual_model::{Cause, Entry, JobState, Progress, RecordStatus, Stretch};
+use punctual_model::{Cause, Entry, JobState, OccurrenceRange, Progress, RecordStatus};
 
 use super::world::{MANY, World, a_record, a_skip, at, http, refusal, settlement};
 use crate::{Refusal, Settled, Store};
@@ -28,8 +28,8 @@ pub async fn a_settlement_is_recorded(store: Arc<dyn Store>) {
         last_failed: true,
         ended_at: Some(at(6)),
         ahead: vec![
-            Stretch { first_at: at(70), last_at: at(70) },
-            Stretch { first_at: at(80), last_at: at(99) },
+            OccurrenceRange { first_at: at(70), last_at: at(70) },
+            OccurrenceRange { first_at: at(80), last_at: at(99) },
         ],
     };
     decided.job.state = JobState::Faulted;

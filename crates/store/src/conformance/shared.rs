@@ -10,7 +10,7 @@ use crate::{ClaimAsk, Settled, Store};
 use punctual_model::RecordStatus;
 
 fn ask() -> ClaimAsk {
-    ClaimAsk { until: at(9), limit: MANY, passed_over: Vec::new() }
+    ClaimAsk { until: at(9), limit: MANY, full_targets: Vec::new() }
 }
 
 pub async fn what_one_node_has_claimed_no_other_gets(one: Arc<dyn Store>, other: Arc<dyn Store>) {

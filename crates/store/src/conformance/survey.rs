@@ -1,11 +1,11 @@
-//! Facts for whoever checks that all is sound.
+//! The facts for the inspector.
 
 #![expect(missing_docs, reason = "the names are the claims")]
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use punctual_model::inspect::{Due, Evidence, HistoryEvidence, Subject, Tally, Trace, judge};
+use punctual_model::inspect::{DueEntry, Evidence, HistoryEvidence, RecordFacts, Subject, Tally, judge};
 use punctual_model::{CollectionState, Counters, Job, JobId, JobState, Progress, RecordStatus};
 
 use super::world::{MANY, World, a_collection, a_job, a_record, at, refusal};
@@ -222,7 +222,7 @@ pub async fn a_whole_history_counts_to_the_counters(store: Arc<dyn Store>) {
     world.run(&claim, RecordStatus::Completed, Some(at(60))).await;
     let evidence = one(&world, job.id).await;
     let mut tally = Tally::default();
-    tally.add(Trace { generation: 1, ordinal: 1, step: 0, status: RecordStatus::Completed });
+    tally.add(RecordFacts { generation: 1, ordinal: 1, step: 0, status: RecordStatus::Completed });
     assert_eq!(evidence.history, HistoryEvidence::Whole(tally));
     assert_eq!(judge(&evidence, None), []);
     // A new generation begins anew.
@@ -235,20 +235,20 @@ pub async fn a_whole_history_counts_to_the_counters(store: Arc<dyn Store>) {
     assert_eq!(judge(&evidence, None), []);
 }
 
-pub async fn a_history_that_was_let_go_of_proves_nothing(store: Arc<dyn Store>) {
+pub async fn a_pruned_history_proves_nothing(store: Arc<dyn Store>) {
     let world = World::new(store);
     let old = a_job_with_records(&world, "old", 3).await;
     assert!(matches!(one(&world, old.id).await.history, HistoryEvidence::Whole(_)));
     assert_eq!(world.store.prune_to(3, MANY).await.unwrap(), 0);
     assert!(matches!(one(&world, old.id).await.history, HistoryEvidence::Whole(_)), "nothing went");
     assert_eq!(world.store.prune_to(1, MANY).await.unwrap(), 2);
-    assert_eq!(one(&world, old.id).await.history, HistoryEvidence::LetGo, "capped");
+    assert_eq!(one(&world, old.id).await.history, HistoryEvidence::Pruned, "capped");
     let capped = a_job_with_records(&world, "other", 2).await;
     assert!(matches!(one(&world, capped.id).await.history, HistoryEvidence::Whole(_)));
     assert_eq!(world.store.prune(at(0), MANY).await.unwrap(), 0);
     assert!(matches!(one(&world, capped.id).await.history, HistoryEvidence::Whole(_)), "nothing went");
     assert!(world.store.prune(at(3), MANY).await.unwrap() > 0);
-    assert_eq!(one(&world, capped.id).await.history, HistoryEvidence::LetGo, "pruned");
+    assert_eq!(one(&world, capped.id).await.history, HistoryEvidence::Pruned, "pruned");
     // Two days later a job begins that has nothing to do with that.
     let collection = world.store.collection(&old.key.collection).await.unwrap().unwrap();
     let mut young = a_job(collection.key.job("young"), Some(at(200_000)));
@@ -257,14 +257,14 @@ pub async fn a_history_that_was_let_go_of_proves_nothing(store: Arc<dyn Store>) 
     assert!(matches!(one(&world, young.id).await.history, HistoryEvidence::Whole(_)));
 }
 
-pub async fn traces_have_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
+pub async fn record_facts_have_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
     let world = World::new(store);
     let job = a_job_with_records(&world, "j", 7).await;
     a_job_with_records(&world, "other", 2).await;
     for limit in [1, 3, 7, 100] {
         let (mut after, mut ordinals) = (None, Vec::new());
         loop {
-            let page = world.store.traces(job.id, after, limit).await.unwrap();
+            let page = world.store.record_facts(job.id, after, limit).await.unwrap();
             assert!(page.len() <= limit);
             let Some((cursor, _)) = page.last() else { break };
             after = Some(*cursor);
@@ -272,8 +272,8 @@ pub async fn traces_have_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
         }
         assert_eq!(ordinals, [7, 6, 5, 4, 3, 2, 1], "{limit}");
     }
-    let (_, trace) = world.store.traces(job.id, None, 1).await.unwrap()[0];
-    assert_eq!(trace, Trace { generation: 1, ordinal: 7, step: 0, status: RecordStatus::Completed });
+    let (_, trace) = world.store.record_facts(job.id, None, 1).await.unwrap()[0];
+    assert_eq!(trace, RecordFacts { generation: 1, ordinal: 7, step: 0, status: RecordStatus::Completed });
 }
 
 pub async fn unclaimed_entries_come_earliest_first(store: Arc<dyn Store>) {
@@ -283,16 +283,19 @@ pub async fn unclaimed_entries_come_earliest_first(store: Arc<dyn Store>) {
     for (name, due, host) in [("a", 3, "x"), ("b", 1, "y"), ("c", 2, "x"), ("d", 9, "x")] {
         ids.push(world.job_to(&collection, name, at(due), host).await.id);
     }
-    let ask = |until, limit, crowded: &[&str]| UnclaimedAsk {
+    let ask = |until, limit, full_targets: &[&str]| UnclaimedAsk {
         until: at(until),
         limit,
-        crowded: crowded.iter().map(|&target| target.to_owned()).collect::<HashSet<String>>(),
+        full_targets: full_targets.iter().map(|&target| target.to_owned()).collect::<HashSet<String>>(),
     };
     let told = async |ask: UnclaimedAsk| world.store.unclaimed(&ask).await.unwrap();
     let found = told(ask(5, MANY, &["x"])).await;
     let expected = [(ids[1], 1, false), (ids[2], 2, true), (ids[0], 3, true)];
-    let found: Vec<_> = found.iter().map(|one| (one.due, one.crowded)).collect();
-    assert_eq!(found, expected.map(|(job, due, crowded)| (Due { job, due_at: at(due) }, crowded)));
+    let found: Vec<_> = found.iter().map(|one| (one.due, one.target_full)).collect();
+    assert_eq!(
+        found,
+        expected.map(|(job, due, target_full)| (DueEntry { job, due_at: at(due) }, target_full))
+    );
     assert_eq!(told(ask(5, 2, &[])).await.len(), 2);
     assert_eq!(told(ask(0, MANY, &[])).await, []);
     assert_eq!(world.claim(at(1), MANY).await.len(), 1);

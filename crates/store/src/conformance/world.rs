@@ -174,9 +174,9 @@ impl World {
     }
 
     /// Claims what is due, passing over targets.
-    pub async fn claim_but(&self, until: Timestamp, limit: usize, passed_over: &[&str]) -> Vec<Claim> {
-        let passed_over = passed_over.iter().map(|&target| target.to_owned()).collect();
-        self.store.claim(&ClaimAsk { until, limit, passed_over }).await.unwrap()
+    pub async fn claim_but(&self, until: Timestamp, limit: usize, full_targets: &[&str]) -> Vec<Claim> {
+        let full_targets = full_targets.iter().map(|&target| target.to_owned()).collect();
+        self.store.claim(&ClaimAsk { until, limit, full_targets }).await.unwrap()
     }
 
     /// Claims the one job that is due, and begins it.

@@ -51,9 +51,9 @@ impl Agenda for MemoryStore {
         Ok(())
     }
 
-    async fn next_due(&self, passed_over: &[String]) -> Result<Option<Timestamp>, Trouble> {
+    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
         let state = self.state();
-        Ok(state.claimable(passed_over).next().map(|(due_at, _)| due_at))
+        Ok(state.claimable(full_targets).next().map(|(due_at, _)| due_at))
     }
 
     async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
@@ -82,17 +82,17 @@ impl Agenda for MemoryStore {
 }
 
 impl State {
-    fn claimable<'a>(&'a self, passed_over: &'a [String]) -> impl Iterator<Item = (Timestamp, JobId)> + 'a {
+    fn claimable<'a>(&'a self, full_targets: &'a [String]) -> impl Iterator<Item = (Timestamp, JobId)> + 'a {
         let free = |job: JobId| self.claims.free(job);
         let wanted = |job: JobId| {
-            passed_over.is_empty()
-                || self.job_by_id(job).is_some_and(|job| !passed_over.contains(&target_of(job)))
+            full_targets.is_empty()
+                || self.job_by_id(job).is_some_and(|job| !full_targets.contains(&target_of(job)))
         };
         self.agenda.iter().copied().filter(move |(_, job)| free(*job) && wanted(*job))
     }
 
     fn claim(&mut self, ask: &ClaimAsk) -> Vec<Claim> {
-        let due = self.claimable(&ask.passed_over).take_while(|(due_at, _)| *due_at <= ask.until);
+        let due = self.claimable(&ask.full_targets).take_while(|(due_at, _)| *due_at <= ask.until);
         let jobs: Vec<JobId> = due.take(ask.limit).map(|(_, job)| job).collect();
         jobs.into_iter().filter_map(|job| self.claim_one(job)).collect()
     }

@@ -1,4 +1,4 @@
-//! Jobs that have come further than the clock, in memory.
+//! Jobs that are ahead of the clock, in memory.
 
 use punctual_model::decide::{Ahead, Marks, Repair, STARTED_MAX};
 use punctual_model::{Cause, Job, JobId, Record, RecordStatus};

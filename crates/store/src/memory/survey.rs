@@ -1,11 +1,11 @@
-//! The facts in memory.
+//! The facts for the inspector, in memory.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use async_trait::async_trait;
 use punctual_model::inspect::{
-    Census, Due, Evidence, FaultedJob, HistoryEvidence, Standing, Subject, Tally, Trace,
+    Census, DueEntry, Evidence, FaultedJob, HistoryEvidence, RecordFacts, Standing, Subject, Tally,
 };
 use punctual_model::{Job, JobId, JobState, Record};
 
@@ -64,20 +64,20 @@ impl Survey for MemoryStore {
         Ok(told.take(limit).collect())
     }
 
-    /// What is in memory can be read.
+    /// Everything in memory can be read.
     async fn damage(&self, _subject: &Subject) -> Result<Option<String>, Trouble> {
         Ok(None)
     }
 
-    async fn traces(
+    async fn record_facts(
         &self,
         job: JobId,
         after: Option<HistoryCursor>,
         limit: usize,
-    ) -> Result<Vec<(HistoryCursor, Trace)>, Trouble> {
+    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
         let state = self.state();
         let place = |cursor: &HistoryCursor| (cursor.started_at, cursor.sequence);
-        let mut found: Vec<(HistoryCursor, Trace)> = state
+        let mut found: Vec<(HistoryCursor, RecordFacts)> = state
             .records
             .iter()
             .filter(|(_, record)| record.job == job)
@@ -95,8 +95,11 @@ impl Survey for MemoryStore {
         let state = self.state();
         let due = state.agenda.iter().take_while(|(due_at, _)| *due_at <= ask.until);
         let free = due.filter(|(_, job)| state.claims.free(*job)).take(ask.limit);
-        let crowded = |job| state.job_by_id(job).is_some_and(|job| ask.crowded.contains(&target_of(job)));
-        Ok(free.map(|&(due_at, job)| Unclaimed { due: Due { job, due_at }, crowded: crowded(job) }).collect())
+        let target_full =
+            |job| state.job_by_id(job).is_some_and(|job| ask.full_targets.contains(&target_of(job)));
+        Ok(free
+            .map(|&(due_at, job)| Unclaimed { due: DueEntry { job, due_at }, target_full: target_full(job) })
+            .collect())
     }
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
@@ -129,7 +132,7 @@ impl State {
             history: if standing.has_whole_history(self.pruned_before, capped) {
                 self.history_evidence(job, record_limit)
             } else {
-                HistoryEvidence::LetGo
+                HistoryEvidence::Pruned
             },
         }
     }
@@ -148,7 +151,7 @@ impl State {
         HistoryEvidence::Whole(tally)
     }
 
-    /// Notes jobs some of whose records of their generation go.
+    /// Remembers the jobs of records that are about to be deleted.
     pub(super) fn note_capped(&mut self, sequences: &[i64]) {
         let jobs: HashSet<JobId> =
             sequences.iter().filter_map(|sequence| Some(self.records.get(sequence)?.job)).collect();
@@ -159,7 +162,7 @@ impl State {
     }
 }
 
-fn trace(record: &Record) -> Trace {
+fn trace(record: &Record) -> RecordFacts {
     let Record { generation, ordinal, step, status, .. } = *record;
-    Trace { generation, ordinal, step, status }
+    RecordFacts { generation, ordinal, step, status }
 }

@@ -23,7 +23,7 @@ pub(super) struct Definition {
 }
 
 /// Where a definition's requests go, so that each of them says whose it is.
-pub(super) struct Place<'a> {
+pub(super) struct SealContext<'a> {
     /// The address of the receiver.
     pub(super) url: &'a str,
     /// The index of the job.
@@ -36,7 +36,7 @@ pub(super) struct Place<'a> {
 const RETRY: SignedDuration = SignedDuration::from_secs(15);
 
 impl Definition {
-    fn path(&self, place: &Place<'_>, step: u8) -> String {
+    fn path(&self, place: &SealContext<'_>, step: u8) -> String {
         let kind = match step {
             0 => self.kind,
             step if step == self.errors => "ok",
@@ -46,7 +46,7 @@ impl Definition {
     }
 
     /// The properties of a PUT, and of a PATCH: what is absent is removed.
-    pub(super) fn body(&self, place: &Place<'_>) -> Value {
+    pub(super) fn body(&self, place: &SealContext<'_>) -> Value {
         let retry = if self.retry_count == 0 {
             json!({"retryType": "none"})
         } else {
@@ -68,7 +68,7 @@ impl Definition {
     }
 
     /// The same as the ledger knows it.
-    pub(super) fn spec(&self, place: &Place<'_>) -> JobSpec {
+    pub(super) fn spec(&self, place: &SealContext<'_>) -> JobSpec {
         let mut error_action = None;
         for step in (1..=self.errors).rev() {
             let kind = http(self.path(place, step));

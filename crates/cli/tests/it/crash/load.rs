@@ -9,7 +9,7 @@ use punctual_sim::evidence::{Ask, Evidence, JobEvidence, Life, Sight, What};
 use serde_json::Value;
 
 use super::caller::{exchange, sight};
-use super::definition::{Definition, Place};
+use super::definition::{Definition, SealContext};
 use super::{FastClock, SLACK, SPEED, history, now};
 use crate::scheduler::start_at;
 use crate::server::Server;
@@ -159,7 +159,7 @@ impl Load {
     /// Makes a job.
     pub(super) fn make(&mut self, address: &str, name: String, role: Role, definition: Definition) -> bool {
         let job = self.known.len();
-        let place = Place { url: &self.url, job, spec: 0 };
+        let place = SealContext { url: &self.url, job, spec: 0 };
         let (body, spec) = (definition.body(&place), definition.spec(&place));
         self.evidence.jobs.push(JobEvidence {
             key: CollectionKey::new("s1", "g1", "c").job(name.clone()),
@@ -192,7 +192,7 @@ impl Load {
         let mut definition = self.known[job].definitions[self.known[job].spec];
         change(&mut definition);
         let spec = self.known[job].definitions.len();
-        let place = Place { url: &self.url, job, spec };
+        let place = SealContext { url: &self.url, job, spec };
         let (body, of_ledger) = (definition.body(&place), definition.spec(&place));
         self.evidence.jobs[job].specs.push(of_ledger);
         self.known[job].definitions.push(definition);

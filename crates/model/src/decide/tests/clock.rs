@@ -6,7 +6,7 @@ use super::world::{World, action, at, counted, fixed, minutely, once, with};
 use crate::RecordStatus::{Completed, Failed};
 use crate::SkipReason::{Missed, Overlap};
 use crate::decide::{Marks, next_execution_at};
-use crate::{Cause, JobSpec, JobState, Stretch};
+use crate::{Cause, JobSpec, JobState, OccurrenceRange};
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -38,7 +38,7 @@ fn a_job_resumes_at_the_next_occurrence_after_the_corrected_time() {
     set_back(&mut world, 150);
     assert_eq!((world.nominal(), world.due()), (Some(180), Some(180)));
     assert_eq!(world.skipped(), [(60, 120, 2, Missed)], "what is past stays missed, the rest is to come");
-    assert_eq!(world.job.progress.ahead, [Stretch { first_at: at(5 * DAY), last_at: at(5 * DAY) }]);
+    assert_eq!(world.job.progress.ahead, [OccurrenceRange { first_at: at(5 * DAY), last_at: at(5 * DAY) }]);
     assert_eq!(world.counters(), (2, 0, 0));
 }
 
@@ -334,7 +334,7 @@ fn of_too_many_starts_the_rest_stays_as_it_was() {
     set_back(&mut world, 10);
     assert_eq!(world.nominal(), Some(60));
     let last = DAY + starts * 60;
-    assert_eq!(world.job.progress.ahead, [Stretch { first_at: at(DAY + 60), last_at: at(last) }]);
+    assert_eq!(world.job.progress.ahead, [OccurrenceRange { first_at: at(DAY + 60), last_at: at(last) }]);
     // Each other one was skipped.
     let mut world = World::put(minutely());
     world.fire(0, true);
@@ -346,7 +346,7 @@ fn of_too_many_starts_the_rest_stays_as_it_was() {
     let tail = DAY + 500 * 180;
     assert_eq!(
         (ahead.len(), ahead[499]),
-        (500, Stretch { first_at: at(tail), last_at: at(DAY + 600 * 180) })
+        (500, OccurrenceRange { first_at: at(tail), last_at: at(DAY + 600 * 180) })
     );
     assert!(world.skipped().iter().all(|(first, ..)| *first > tail), "what was skipped before it is to come");
 }

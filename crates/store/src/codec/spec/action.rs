@@ -1,4 +1,4 @@
-//! An action as it is stored, version 1. A secret is a number here.
+//! An action as it is stored, version 1. A secret is represented by its number.
 
 use std::borrow::Cow;
 
