@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, ClockReading, ClockWatch, TICK, Wait};
+use punctual_model::{Clock, ClockPause, ClockReading, ClockWatch, TICK};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The time of the machine, in ticks of 100 ns like all our times.
@@ -110,12 +110,12 @@ impl Clock for VirtualClock {
         lock(&self.0).speed
     }
 
-    fn wait_at(&self, at: Timestamp) -> Option<Wait> {
+    fn pause_at(&self, at: Timestamp) -> Option<ClockPause> {
         let mut hand = lock(&self.0);
         if hand.speed <= 1.0 || hand.patience.is_zero() {
             return None;
         }
-        let wait = hand.wait_at(at, instant());
+        let wait = hand.pause_at(at, instant());
         Some(Box::new(Waiting { hand: Arc::clone(&self.0), wait }))
     }
 }
@@ -154,7 +154,7 @@ impl Hand {
         Duration::try_from_secs_f64(way).unwrap_or(Duration::from_secs(u32::MAX.into()))
     }
 
-    fn wait_at(&mut self, at: Timestamp, real: Instant) -> (Timestamp, u64) {
+    fn pause_at(&mut self, at: Timestamp, real: Instant) -> (Timestamp, u64) {
         self.look(real);
         self.last_wait += 1;
         let wait = (at, self.last_wait);
@@ -221,7 +221,7 @@ mod tests {
 
         fn wait(&mut self, second: i64, millis: u64) -> (Timestamp, u64) {
             let real = self.after(millis);
-            self.hand.wait_at(Timestamp::from_second(second).unwrap(), real)
+            self.hand.pause_at(Timestamp::from_second(second).unwrap(), real)
         }
 
         fn go_on(&mut self, wait: (Timestamp, u64), millis: u64) {
@@ -284,12 +284,12 @@ mod tests {
     #[test]
     fn only_a_fast_clock_with_patience_waits() {
         let epoch = Timestamp::UNIX_EPOCH;
-        assert!(VirtualClock::new(epoch, 1.0, PATIENCE).wait_at(epoch).is_none());
-        assert!(VirtualClock::new(epoch, 0.5, PATIENCE).wait_at(epoch).is_none());
-        assert!(VirtualClock::new(epoch, 60.0, Duration::ZERO).wait_at(epoch).is_none());
-        assert!(RealClock.wait_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 1.0, PATIENCE).pause_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 0.5, PATIENCE).pause_at(epoch).is_none());
+        assert!(VirtualClock::new(epoch, 60.0, Duration::ZERO).pause_at(epoch).is_none());
+        assert!(RealClock.pause_at(epoch).is_none());
         let clock = VirtualClock::new(epoch, 1e9, PATIENCE);
-        let wait = clock.wait_at(clock.now());
+        let wait = clock.pause_at(clock.now());
         let shown = clock.now();
         assert_eq!(clock.now(), shown);
         drop(wait);

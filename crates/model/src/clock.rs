@@ -16,7 +16,7 @@ pub trait Clock: Send + Sync {
 
     /// Asks the clock not to go past an instant until the returned guard is dropped. The real clock ignores
     /// this, and no clock waits forever.
-    fn wait_at(&self, _: Timestamp) -> Option<Wait> {
+    fn pause_at(&self, _: Timestamp) -> Option<ClockPause> {
         None
     }
 
@@ -28,7 +28,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// The clock does not go past an instant until this guard is dropped.
-pub type Wait = Box<dyn Send>;
+pub type ClockPause = Box<dyn Send>;
 
 /// A source of random numbers, of which no two are equal.
 pub trait Mint: Send + Sync {

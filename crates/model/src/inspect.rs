@@ -5,7 +5,7 @@
 //! conditions are checked: no timetable is computed.
 //!
 //! What depends on time (an entry that nobody claims, a claim that does not end) can't be seen in one snapshot.
-//! The inspector looks repeatedly and says how long something has lasted, and [`judge_wait`] says what that
+//! The inspector looks repeatedly and says how long something has lasted, and [`judge_stage`] says what that
 //! means.
 
 mod report;
@@ -92,7 +92,7 @@ impl FindingKind {
     }
 
     /// Whether it is found by looking repeatedly rather than in one snapshot.
-    pub fn is_wait(self) -> bool {
+    pub fn is_lasting(self) -> bool {
         match self {
             Self::Overdue | Self::Backlog | Self::StaleClaim => true,
             Self::NoEntry
@@ -251,7 +251,7 @@ pub fn judge_counters(standing: &Standing, tally: &Tally) -> Option<Flaw> {
 
 /// A condition that should end soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum Stage {
     /// An entry is due and nobody has claimed it.
     Entry,
     /// A claim was made and not begun, and its entry was due some time ago.
@@ -265,8 +265,8 @@ pub enum Wait {
 
 /// What it means that a condition has lasted for some real time. `slots_full`: there is no free slot, or none
 /// for the target.
-pub fn judge_wait(
-    wait: Wait,
+pub fn judge_stage(
+    stage: Stage,
     lasted: Duration,
     slots_full: bool,
     tolerance: Duration,
@@ -274,13 +274,13 @@ pub fn judge_wait(
     if lasted < tolerance {
         return None;
     }
-    match (wait, slots_full) {
-        (Wait::Entry, false) => Some(FindingKind::Overdue),
-        (Wait::InFlight, _) => Some(FindingKind::StaleClaim),
+    match (stage, slots_full) {
+        (Stage::Entry, false) => Some(FindingKind::Overdue),
+        (Stage::InFlight, _) => Some(FindingKind::StaleClaim),
         // On a slow clock an entry that is due soon may be held for long.
-        (Wait::Held { due_for }, _) if due_for.is_negative() || due_for.unsigned_abs() < tolerance => None,
-        (Wait::Held { .. }, false) => Some(FindingKind::StaleClaim),
-        (Wait::Entry | Wait::Held { .. }, true) => Some(FindingKind::Backlog),
+        (Stage::Held { due_for }, _) if due_for.is_negative() || due_for.unsigned_abs() < tolerance => None,
+        (Stage::Held { .. }, false) => Some(FindingKind::StaleClaim),
+        (Stage::Entry | Stage::Held { .. }, true) => Some(FindingKind::Backlog),
     }
 }
 
@@ -408,20 +408,20 @@ mod tests {
     fn waits_are_judged_by_how_long_they_last_and_why() {
         use FindingKind::{Backlog, Overdue, StaleClaim};
         let tolerance = Duration::from_secs(120);
-        let check = |wait, seconds, slots_full, expected| {
+        let check = |stage, seconds, slots_full, expected| {
             let lasted = Duration::from_secs(seconds);
             assert_eq!(
-                judge_wait(wait, lasted, slots_full, tolerance),
+                judge_stage(stage, lasted, slots_full, tolerance),
                 expected,
-                "{wait:?} {seconds} {slots_full}"
+                "{stage:?} {seconds} {slots_full}"
             );
         };
-        let held = |seconds| Wait::Held { due_for: SignedDuration::from_secs(seconds) };
-        check(Wait::Entry, 119, false, None);
-        check(Wait::Entry, 120, false, Some(Overdue));
-        check(Wait::Entry, 120, true, Some(Backlog));
-        check(Wait::InFlight, 119, true, None);
-        check(Wait::InFlight, 120, true, Some(StaleClaim));
+        let held = |seconds| Stage::Held { due_for: SignedDuration::from_secs(seconds) };
+        check(Stage::Entry, 119, false, None);
+        check(Stage::Entry, 120, false, Some(Overdue));
+        check(Stage::Entry, 120, true, Some(Backlog));
+        check(Stage::InFlight, 119, true, None);
+        check(Stage::InFlight, 120, true, Some(StaleClaim));
         check(held(500), 119, false, None);
         check(held(500), 120, false, Some(StaleClaim));
         check(held(500), 120, true, Some(Backlog));

@@ -1,4 +1,4 @@
-//! One attempt: from a claim that may go to what the recorder needs.
+//! One attempt: from a confirmed claim to what the recorder needs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::observer::{Attempting, Event};
 use crate::parts::Parts;
 use crate::{launcher, permission};
 
-/// A claim that is less late than this is fired as it is; one that is later may have been overtaken by
-/// newer occurrences of its job.
+/// A claim that is late by less than this is fired as it is; if it is later, newer occurrences of its job may
+/// be due.
 const LATE: SignedDuration = SignedDuration::from_millis(50);
 
-/// What an attempt came to.
+/// A finished attempt.
 pub(crate) struct Fired {
     pub(crate) hold: Hold,
     pub(crate) attempt: decide::Attempt,
     pub(crate) sku: Sku,
 }
 
-/// Makes an attempt, and as long as others of its target wait, theirs: the connection is warm.
+/// Makes an attempt, and then those that wait for the same target: the connection is open.
 pub(crate) async fn run(parts: Arc<Parts>, held: Held) {
     let mut next = Some(held);
     while let Some(held) = next {
@@ -34,7 +34,7 @@ pub(crate) async fn run(parts: Arc<Parts>, held: Held) {
     }
 }
 
-/// Makes one attempt and hands it to the recorder; the next of its target, if one waits and may go.
+/// Makes one attempt and passes it to the recorder; returns the next of its target, if one waits and may go.
 pub(crate) async fn one(parts: &Arc<Parts>, held: Held) -> Option<Held> {
     // What may not be sent any more is dropped, and so given back.
     let fired = fire(parts, held).await?;
@@ -42,8 +42,8 @@ pub(crate) async fn one(parts: &Arc<Parts>, held: Held) -> Option<Held> {
     launcher::begin(parts, vec![next]).await.pop()
 }
 
-/// Makes the attempt of a claim that was begun. A panic on the way is a bug, reported when it happens; it must
-/// cost its attempt and not the job's future.
+/// Makes the attempt of a begun claim. A panic in it is a bug, reported when it happens; it must cost only this
+/// attempt and not the future of the job.
 async fn fire(parts: &Arc<Parts>, held: Held) -> Option<Fired> {
     let started_at = parts.clock.now();
     let Held { claim, hold } = held;
@@ -75,7 +75,7 @@ async fn attempt(attempt: Attempting<'_>, go: &Go, started_at: Timestamp, parts:
         let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing, go)).catch_unwind().await;
         fired.unwrap_or_else(|_| Some(internal_error()))?
     } else {
-        // An edit took the step away that a pending error action was at.
+        // An edit removed the step of a pending error action.
         Outcome {
             succeeded: false,
             kind: OutcomeKind::Word("ActionRemoved"),
@@ -95,7 +95,7 @@ fn internal_error() -> Outcome {
     }
 }
 
-/// Where newer occurrences of the job are due as well, the newest is taken.
+/// If newer occurrences of the job are due as well, takes the newest.
 fn newest_due(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     let late = job.progress.entry.is_some_and(|entry| now.duration_since(entry.nominal_at) > LATE);
     late.then(|| decide::catch_up(job, now)).flatten()

@@ -9,7 +9,7 @@ use crate::lane::{Next, rest};
 use crate::machine::{ClaimerStep, Machine};
 use crate::parts::Parts;
 
-/// Claims until it is told to stop and has given back what there was.
+/// Runs until it is told to stop and has given everything back.
 pub(crate) async fn run(parts: Arc<Parts>) {
     let mut changes = parts.store.changes();
     changes.mark_unchanged();
@@ -21,7 +21,7 @@ pub(crate) async fn run(parts: Arc<Parts>) {
             Next::Rest(until) => tokio::select! {
                 () = rest(&parts, until.until) => {}
                 () = parts.signals.claimer.wait() => {}
-                () = parts.returns.came.notified() => {}
+                () = parts.dropped_claims.came.notified() => {}
                 _ = changes.changed() => parts.with(Machine::agenda_changed),
                 changed = standings.changed(), if leases_end => match changed {
                     Ok(()) => stand(&parts, &mut standings),

@@ -1,9 +1,9 @@
 //! Acts on steps of the clock.
 //!
-//! The clock itself is frozen while a step forward is held (`punctual_model::ClockWatch`), so firing needs no hook.
-//! Here steps are logged and become findings, and jobs that have come further than the clock are looked for: at
-//! the start, after a step back, and every hour. What was in flight when the clock was set back is looked at when
-//! it is settled.
+//! The clock itself stands still while a step forward is held (`punctual_model::ClockWatch`), so firing needs
+//! no hook. Here steps are logged and become findings, and jobs that are ahead of the clock are searched: at
+//! the start, after a step back, and every hour. Jobs that were in flight when the clock was set back are
+//! examined when they are settled.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use punctual_model::{Chain, ClockEvent, ClockNews, ClockWatch, JobId};
 use punctual_store::Trouble;
 use tokio::sync::watch;
 
-use crate::clock_book;
+use crate::clock_findings;
 use crate::parts::Parts;
 use crate::repair::{self, RepairReport};
 
-/// How often there is a look.
+/// How often to look at the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// How often all jobs are looked at although nothing is known of the clock.
+/// How often all jobs are examined even if no step was seen.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
-/// How often jobs are looked at again that were in flight, and all of them after trouble with the store.
+/// How often to examine jobs again that were in flight, and all of them after a failure of the store.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Watches until it is told to stop. A clock that nobody can set is not watched.
+/// Runs until it is told to stop. A clock without a watch is not watched.
 pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
     let mut watcher = Watcher::default();
     while !*stop.borrow() {
@@ -41,26 +41,26 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
 
 #[derive(Default)]
 struct Watcher {
-    /// The last event that was heard of.
+    /// The number of the last event that was handled.
     heard: u64,
-    /// When all jobs were looked at, in time since the machine was started; none if they are to be.
+    /// When all jobs were last examined, in time since the machine was started; none if they are to be.
     swept: Option<Duration>,
-    /// When something was looked at again, or went wrong.
+    /// When some were last examined again, or a failure happened.
     tried: Option<Duration>,
     /// Jobs that were in flight when the clock was set back, or when they were to be repaired.
     busy: HashSet<JobId>,
-    /// The store was in trouble last time.
+    /// The store failed last time.
     troubled: bool,
 }
 
 impl Watcher {
     async fn look(&mut self, parts: &Parts, clock: &ClockWatch) {
-        // Whoever reads the clock has it compared.
+        // Reading the clock makes the watch compare it.
         parts.clock.now();
         for news in clock.news(self.heard) {
             self.heard = news.number;
             tell(&news);
-            parts.clock_book.note(&news);
+            parts.clock_findings.note(&news);
             if news.event == ClockEvent::Back {
                 self.swept = None;
             }
@@ -81,7 +81,7 @@ impl Watcher {
                 self.troubled = false;
                 self.busy.extend(report.busy.iter().copied());
                 tell_repaired(&report);
-                parts.clock_book.note_repaired(&report, parts.clock.now(), boot);
+                parts.clock_findings.note_repaired(&report, parts.clock.now(), boot);
             }
             Err(trouble) if !self.troubled => {
                 self.troubled = true;
@@ -94,7 +94,7 @@ impl Watcher {
         }
     }
 
-    /// Looks at all jobs. Those in flight may be ahead when they are settled.
+    /// Examines all jobs. Those in flight may be ahead when they are settled.
     async fn sweep(&mut self, parts: &Parts, boot: Duration) -> Result<RepairReport, Trouble> {
         self.tried = Some(boot);
         let held = parts.store.held().await?;
@@ -104,7 +104,7 @@ impl Watcher {
         Ok(report)
     }
 
-    /// Looks at jobs that were in flight and are not any more.
+    /// Examines jobs that were in flight and are not any more.
     async fn look_again(&mut self, parts: &Parts, boot: Duration) -> Result<RepairReport, Trouble> {
         self.tried = Some(boot);
         let busy: Vec<JobId> = self.busy.iter().copied().collect();
@@ -117,7 +117,7 @@ impl Watcher {
 }
 
 fn tell(news: &ClockNews) {
-    let by = clock_book::span(news.by);
+    let by = clock_findings::span(news.by);
     match news.event {
         ClockEvent::Held => tracing::warn!(
             by,

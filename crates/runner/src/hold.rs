@@ -1,14 +1,14 @@
-//! The hold on a claim: whoever has it owns the claim, with its slot and with its wait.
+//! The hold on a claim: its owner owns the claim, its slot and its pause of the clock.
 //!
-//! It moves with the claim from one place to the next and ends in exactly one way: the claim is settled, lost,
-//! or given back. Dropping it gives the claim back, wherever that happens: in a queue that is closed, in a task
-//! that is aborted, in a panic. What was dropped lies with [`Returns`] until the machine takes it, frees its slot
-//! and has it released by the store, again and again until the store has taken it.
+//! It moves with the claim and ends in exactly one way: the claim is settled, lost, or given back. Dropping it
+//! gives the claim back, wherever that happens: in a queue that is closed, in a task that is aborted, in a
+//! panic. Dropped claims are in [`DroppedClaims`] until the machine takes them, frees their slots and has the store
+//! release them, with retries until it has.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_model::{JobId, Wait};
+use punctual_model::{ClockPause, JobId};
 use punctual_store::{BootInstant, Claim, Fence};
 use tokio::sync::Notify;
 
@@ -27,16 +27,16 @@ pub(crate) struct Hold {
     /// When the store was asked last whether the claim holds, where leases end.
     pub(crate) begun_at: Option<BootInstant>,
     target: Arc<str>,
-    /// Whether it has one of the slots of its target.
+    /// Whether it has a slot of its target.
     going: bool,
     /// A fast clock waits for the claim.
-    wait: Option<Wait>,
+    clock_pause: Option<ClockPause>,
     /// None once it has ended.
-    returns: Option<Arc<Returns>>,
+    dropped_claims: Option<Arc<DroppedClaims>>,
 }
 
 impl Held {
-    pub(crate) fn new(claim: Claim, lease: u64, returns: &Arc<Returns>) -> Self {
+    pub(crate) fn new(claim: Claim, lease: u64, dropped_claims: &Arc<DroppedClaims>) -> Self {
         let hold = Hold {
             fence: claim.fence,
             job: claim.job.id,
@@ -44,8 +44,8 @@ impl Held {
             begun_at: None,
             target: Arc::clone(&claim.target),
             going: false,
-            wait: None,
-            returns: Some(Arc::clone(returns)),
+            clock_pause: None,
+            dropped_claims: Some(Arc::clone(dropped_claims)),
         };
         Self { claim, hold }
     }
@@ -61,31 +61,31 @@ impl Hold {
         self.going = true;
     }
 
-    /// Its attempt is over; whether it had a slot of its target.
+    /// Its attempt is over; returns whether it had a slot of its target.
     pub(crate) fn come_back(&mut self) -> bool {
         std::mem::take(&mut self.going)
     }
 
-    /// Has the clock wait in place of how it waited before.
-    pub(crate) fn set_wait(&mut self, wait: Option<Wait>) {
-        self.wait = wait;
+    /// Replaces its pause of the clock.
+    pub(crate) fn set_clock_pause(&mut self, clock_pause: Option<ClockPause>) {
+        self.clock_pause = clock_pause;
     }
 
-    pub(crate) fn take_wait(&mut self) -> Option<Wait> {
-        self.wait.take()
+    pub(crate) fn take_clock_pause(&mut self) -> Option<ClockPause> {
+        self.clock_pause.take()
     }
 
     /// The claim was settled or lost: nothing is left to give back.
-    pub(crate) fn end(mut self) -> Option<Wait> {
-        self.returns = None;
-        self.wait.take()
+    pub(crate) fn end(mut self) -> Option<ClockPause> {
+        self.dropped_claims = None;
+        self.clock_pause.take()
     }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Some(returns) = self.returns.take() {
-            returns.add(Returned {
+        if let Some(dropped_claims) = self.dropped_claims.take() {
+            dropped_claims.add(DroppedClaim {
                 fence: self.fence,
                 job: self.job,
                 target: Arc::clone(&self.target),
@@ -96,34 +96,35 @@ impl Drop for Hold {
 }
 
 /// A claim whose hold was dropped.
-pub(crate) struct Returned {
+pub(crate) struct DroppedClaim {
     pub(crate) fence: Fence,
     pub(crate) job: JobId,
     pub(crate) target: Arc<str>,
     pub(crate) going: bool,
 }
 
-/// What was dropped and is to be given back. It has a lock of its own, so that a hold may be dropped wherever it is.
+/// Claims whose hold was dropped, to be given back. It has a lock of its own, so that a hold may be dropped
+/// anywhere.
 #[derive(Default)]
-pub(crate) struct Returns {
-    dropped: Mutex<Vec<Returned>>,
+pub(crate) struct DroppedClaims {
+    dropped: Mutex<Vec<DroppedClaim>>,
     any: AtomicBool,
     pub(crate) came: Notify,
 }
 
-impl Returns {
-    fn add(&self, returned: Returned) {
+impl DroppedClaims {
+    fn add(&self, returned: DroppedClaim) {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner).push(returned);
         self.any.store(true, Ordering::Release);
         self.came.notify_one();
     }
 
-    /// Whether something lies here.
+    /// Whether there is any.
     pub(crate) fn any(&self) -> bool {
         self.any.load(Ordering::Acquire)
     }
 
-    pub(crate) fn take(&self) -> Vec<Returned> {
+    pub(crate) fn take(&self) -> Vec<DroppedClaim> {
         if !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
         }

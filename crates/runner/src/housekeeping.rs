@@ -1,4 +1,4 @@
-//! Lets go of what is old, in small pieces, so that it never delays a firing.
+//! Deletes what is too old, in small pieces, so that it never delays a firing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::sync::watch;
 
 use crate::parts::Parts;
 
-/// How often there is a look.
+/// How often to look.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// How much goes at once.
+/// The number of rows that are deleted at once.
 const PIECE: usize = 500;
 
 /// The pause between two pieces.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Keeps house until it is told to stop.
+/// Runs until it is told to stop.
 pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         // One node keeps house for all.
@@ -39,7 +39,7 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// One piece of each kind; whether there may be more.
+/// Deletes one piece of each kind; returns whether there may be more.
 pub(crate) async fn clean(parts: &Parts) -> Result<bool, Trouble> {
     let now = parts.clock.now();
     let now = match parts.clock.watch() {

@@ -7,15 +7,15 @@
 //!                             └── a suspect is read again in one snapshot ──> book: findings, counts
 //! ```
 //!
-//! - It only reads. Nothing waits for it, it may be stopped or killed at any time, and it keeps nothing that
-//!   grows with the number of jobs.
-//! - What is judged stands in `punctual_model::inspect`; here is only when, and what is remembered.
-//! - Waiting is measured in real time, from when it was first seen: on a virtual clock, after a clock was set,
-//!   and after a restart with much in arrears it means the same.
+//! - It only reads. Nothing waits for it, it may be stopped or killed at any time, and its memory does not grow
+//!   with the number of jobs.
+//! - `punctual_model::inspect` judges; here is only when, and what is remembered.
+//! - How long something lasts is measured in real time, from when it was first seen: so it means the same on a
+//!   virtual clock, after a step of the clock, and after a restart with a long backlog.
 //! - A finding is logged when it appears and when it is gone.
 
-mod book;
-mod waits;
+mod findings;
+mod pending;
 mod walk;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,18 +28,18 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use self::book::{Book, Task};
-use self::waits::Waits;
+use self::findings::{Findings, Task};
+use self::pending::Pending;
 use crate::load::Load;
 
-/// How the inspector works.
+/// The settings of the inspector.
 #[derive(Clone, Copy, Debug)]
 pub struct InspectorSettings {
-    /// How often there is a look at what is due and at what is claimed.
+    /// How often to look at due entries and at claims.
     pub look_every: Duration,
-    /// How long something may be due, or a claim be held, in real time. More than an attempt may take.
+    /// How long an entry may be due, or a claim be held, in real time. More than an attempt may take.
     pub tolerance: Duration,
-    /// In what time all jobs are looked at once; with very many it takes longer.
+    /// The time for one pass over all jobs; with very many jobs it takes longer.
     pub pass_every: Duration,
 }
 
@@ -53,58 +53,58 @@ impl Default for InspectorSettings {
     }
 }
 
-/// Checks what must hold.
+/// Checks the invariants.
 pub struct Inspector {
     store: Arc<dyn Survey>,
     clock: Arc<dyn Clock>,
-    /// How busy whoever fires is; none where nobody does, and what is due stays.
+    /// The load of the runner; none if there is no runner, so that due entries stay.
     load: Option<Load>,
     settings: InspectorSettings,
-    book: Mutex<Book>,
-    waits: tokio::sync::Mutex<Waits>,
+    findings: Mutex<Findings>,
+    pending: tokio::sync::Mutex<Pending>,
 }
 
-/// An inspector that inspects. Dropping it does not stop it; [`stop`](Inspecting::stop) does.
+/// A running inspector. Dropping it does not stop it; [`stop`](Inspecting::stop) does.
 pub struct Inspecting {
     stop: watch::Sender<bool>,
     tasks: [JoinHandle<()>; 2],
 }
 
 impl Inspector {
-    /// Puts an inspector together. `load` comes from the runner that fires; without it nothing is overdue.
+    /// Builds an inspector. `load` is that of the runner; without it nothing counts as overdue.
     pub fn new(
         store: Arc<dyn Survey>,
         clock: Arc<dyn Clock>,
         load: Option<Load>,
         settings: InspectorSettings,
     ) -> Self {
-        let (book, waits) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { store, clock, load, settings, book, waits }
+        let (findings, pending) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self { store, clock, load, settings, findings, pending }
     }
 
     /// Starts inspecting, in two tasks of the current runtime.
     pub fn start(self: &Arc<Self>) -> Inspecting {
         let (stop, stopped) = watch::channel(false);
-        self.book().enabled = true;
+        self.findings().enabled = true;
         let look = tokio::spawn(Arc::clone(self).look_on(stopped.clone()));
         let walk = tokio::spawn(Arc::clone(self).walk_on(stopped));
         Inspecting { stop, tasks: [look, walk] }
     }
 
-    /// Looks once at what is due and what is claimed. `now` is real and does not go back.
+    /// Looks once at due entries and at claims. `now` is real time and does not go back.
     pub async fn look(&self, now: Instant) -> Result<(), Trouble> {
-        self.book().begin_look();
+        self.findings().begin_look();
         let problems = self.store.problems().await?;
-        self.book().set_problems(problems);
-        self.look_at_waits(now).await?;
+        self.findings().set_problems(problems);
+        self.look_at_pending(now).await?;
         self.look_at_suspects().await?;
         self.look_at_left_out().await?;
         self.look_at_findings_again().await
     }
 
-    /// Looks at every job once, without a pause. `tell` hears how far it has come, from 0 to 1.
+    /// Examines every job once, without a pause. `tell` is called with the progress, from 0 to 1.
     pub async fn pass(&self, mut tell: impl FnMut(f64) + Send) -> Result<(), Trouble> {
-        self.book().enabled = true;
+        self.findings().enabled = true;
         let mut walk = self.begin_walk(Instant::now()).await?;
         while self.walk_on_a_piece(&mut walk).await? {
             tell(walk.progress());
@@ -113,14 +113,14 @@ impl Inspector {
         Ok(())
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn findings(&self) -> MutexGuard<'_, Findings> {
+        self.findings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn look_on(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
             let looked = self.look(Instant::now()).await;
-            self.book().note_trouble(Task::Look, looked.err());
+            self.findings().note_trouble(Task::Look, looked.err());
             pause(self.settings.look_every, &mut stop).await;
         }
     }
@@ -128,7 +128,7 @@ impl Inspector {
 
 impl Inspection for Inspector {
     fn report(&self) -> Report {
-        let mut report = self.book().report();
+        let mut report = self.findings().report();
         let outage = self.store.outage();
         report.outage = outage.as_ref().and_then(|trouble| trouble.outage()).map(str::to_owned);
         let (findings, totals) = self.load.as_ref().map(Load::clock_findings).unwrap_or_default();
@@ -141,12 +141,12 @@ impl Inspection for Inspector {
     }
 
     fn suspect(&self, subject: Subject) {
-        self.book().suspect(subject);
+        self.findings().suspect(subject);
     }
 }
 
 impl Inspecting {
-    /// Stops. What is being read is read to its end, which is a few milliseconds.
+    /// Stops. A read under way is finished, which takes a few milliseconds.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         for task in self.tasks {
@@ -155,11 +155,11 @@ impl Inspecting {
     }
 }
 
-/// Waits for some time, or until it is to stop.
+/// Pending for some time, or until it is told to stop.
 async fn pause(time: Duration, stop: &mut watch::Receiver<bool>) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
-        // Whoever was told before is not told of a change again.
+        // A change that was seen before is not reported again.
         _ = stop.wait_for(|stopped| *stopped) => {}
     }
 }

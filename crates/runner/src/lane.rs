@@ -10,13 +10,13 @@ use crate::parts::Parts;
 pub(crate) enum Next {
     /// Another step right away.
     Again,
-    /// Nothing until then, or until it is woken.
+    /// Rest until then, or until it is woken.
     Rest(Rest),
-    /// Nothing any more.
+    /// The lane has ended.
     Done,
 }
 
-/// Rests until the runner has been up for so long.
+/// Waits until an uptime of the runner.
 pub(crate) async fn rest(parts: &Parts, until: Duration) {
     tokio::time::sleep(until.saturating_sub(parts.uptime())).await;
 }

@@ -10,19 +10,19 @@ use crate::hold::Held;
 use crate::machine::Machine;
 use crate::parts::Parts;
 
-/// What a step came to.
+/// The result of a step.
 pub(crate) enum Launch {
     /// These are to be fired.
     Going(Vec<Held>),
     /// What is under way is to be cut off: it is somebody else's.
     CutOff,
-    /// Nothing until it is woken.
+    /// Rest until it is woken.
     Rest,
-    /// Nothing any more.
+    /// The lane has ended.
     Done,
 }
 
-/// Starts attempts until it is told to stop, and then waits for those under way. Dropping it gives them up.
+/// Starts attempts until it is told to stop, and then waits for those in flight. Dropping it aborts them.
 pub(crate) async fn run(parts: Arc<Parts>) {
     let mut attempts = JoinSet::new();
     loop {
@@ -32,7 +32,7 @@ pub(crate) async fn run(parts: Arc<Parts>) {
                     attempts.spawn(attempt::run(Arc::clone(&parts), held));
                 }
                 while attempts.try_join_next().is_some() {}
-                // The first of a herd run before the rest is looked at.
+                // The first of a herd run before the rest is examined.
                 tokio::task::yield_now().await;
             }
             Launch::CutOff => attempts.abort_all(),
@@ -60,7 +60,7 @@ pub(crate) async fn step(parts: &Parts) -> Launch {
     }
 }
 
-/// Confirms claims: those that may be fired.
+/// Confirms claims; returns those that may be fired.
 pub(crate) async fn begin(parts: &Parts, held: Vec<Held>) -> Vec<Held> {
     let fences: Vec<_> = held.iter().map(|held| held.hold.fence).collect();
     let mut asking = Asking { parts, held };

@@ -7,28 +7,27 @@
 //!     └─────────────────────────── woken by changes ────────────────────────────────────────┘
 //! ```
 //!
-//! - *Claim*: entries due within a look-ahead of about a second, at most as many as there are slots. A
-//!   target that has all the attempts under way that it may have is passed over, so that it starves
-//!   nobody.
-//! - *Hold*: a thread of its own holds each claim until its exact time, so that firing is a timer and not
-//!   a poll. Waits are bounded and checked against the clock, so that a clock that jumps can't make
-//!   anything early, and stalls nothing for long.
-//! - *Fire*: the claim is confirmed right before, so that an edit that was acknowledged holds.
-//! - *Settle*: decided by `punctual_model::decide::settle`, written in batches, decided again where the job
-//!   was edited meanwhile.
+//! - *Claim*: entries due within a look-ahead of about a second, at most as many as there are slots. Entries of
+//!   a target without a free slot are left out, so that it does not starve others.
+//! - *Hold*: a thread of its own holds each claim until its exact time, so that firing is a timer and not a
+//!   poll. Waits are bounded and compared with the clock, so that a step of the clock makes nothing early, and
+//!   delays nothing for long.
+//! - *Fire*: the claim is confirmed right before, so that an acknowledged edit holds.
+//! - *Settle*: decided by `punctual_model::decide::settle`, written in batches, decided again if the job was
+//!   edited meanwhile.
 //!
-//! What happens is told to an [`Observer`]; the [`Log`] is one. Beside it the [`Inspector`] checks that what must hold does.
+//! An [`Observer`] is told what happens; the [`Log`] is one. Besides, the [`Inspector`] checks the invariants.
 //!
-//! The runner does not know what an action is: it hands a firing to a [`Dispatcher`]. What it does next is said
-//! by a state machine that knows no task and no thread (`machine.rs`). Each lane of it (claimer, timer, launcher,
-//! attempts, recorder) is driven by a task or a thread of the running server, or step by step by [`Steps`],
-//! for tests and the simulator.
+//! The runner does not know what an action is: it passes a firing to a [`Dispatcher`]. A state machine that
+//! knows no task and no thread (`machine.rs`) decides what it does next. Each lane of it (claimer, timer,
+//! launcher, attempts, recorder) is driven by a task or a thread of the running server, or step by step by
+//! [`Steps`], for tests and the simulator.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod attempt;
 mod claimer;
-mod clock_book;
+mod clock_findings;
 mod clock_watch;
 mod dispatcher;
 mod hold;

@@ -1,32 +1,32 @@
-//! How busy a runner is, for whoever asks why something waits.
+//! How busy a runner is, for the inspector.
 
 use std::sync::Arc;
 
 use punctual_model::inspect::Finding;
 
 use crate::Runner;
-use crate::clock_book::Totals;
-use crate::machine::Crowd;
+use crate::clock_findings::Totals;
+use crate::machine::SlotPressure;
 use crate::parts::Parts;
 
-/// Can be asked how busy a runner is, also while it runs.
+/// A handle that tells how busy a runner is while it runs.
 pub struct Load {
     parts: Arc<Parts>,
 }
 
 impl Runner {
-    /// How busy it is, to be asked while it runs.
+    /// How busy it is, also while it runs.
     pub fn load(&self) -> Load {
         Load { parts: Arc::clone(&self.parts) }
     }
 }
 
 impl Load {
-    /// What the clock did lately, and how often each of that was found since the start.
+    /// The findings about the clock, and the totals of each kind since the start.
     pub(crate) fn clock_findings(&self) -> (Vec<Finding>, Totals) {
         let parts = &self.parts;
         let now = parts.clock.now();
-        parts.clock.watch().map_or_else(Default::default, |watch| parts.clock_book.findings(watch, now))
+        parts.clock.watch().map_or_else(Default::default, |watch| parts.clock_findings.findings(watch, now))
     }
 
     /// Whether this node is the one that looks through all jobs.
@@ -34,7 +34,7 @@ impl Load {
         self.parts.standing().first()
     }
 
-    pub(crate) fn crowd(&self) -> Crowd {
-        self.parts.machine().crowd(self.parts.uptime())
+    pub(crate) fn slot_pressure(&self) -> SlotPressure {
+        self.parts.machine().slot_pressure(self.parts.uptime())
     }
 }

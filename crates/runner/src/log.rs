@@ -1,14 +1,14 @@
 //! The log of what the runner does: one line for each attempt.
 //!
-//! A line names the job, the execution tag and the request id that the target saw, how the attempt ended in a
-//! word, and how late it began. It holds no URL, header or body.
+//! A line has the job, the execution tag and the request id that the target saw, how the attempt ended in a
+//! word, and how late it began. It has no URL, header or body.
 
 use jiff::SignedDuration;
 use punctual_model::Outcome;
 
 use crate::observer::{Attempting, Event, Loss, Observer};
 
-/// Writes what it hears to the log: attempts that failed at `info`, others at `debug`, all the rest at `trace`.
+/// Logs events: failed attempts at `info`, other attempts at `debug`, everything else at `trace`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log;
 
@@ -39,7 +39,7 @@ impl Observer for Log {
     }
 }
 
-/// Expands to one line at a level. A level is part of a call site, so that it can't be an argument.
+/// Expands to one line at a level. A level is part of a call site, so it can't be an argument.
 macro_rules! line {
     ($level:ident, $attempt:ident, $outcome:ident, $took:ident, $text:literal) => {{
         let (key, firing) = (&$attempt.job.key, $attempt.firing);

@@ -1,4 +1,4 @@
-//! The runner as a state machine: what is asked for comes out as steps, what became of it goes in again.
+//! The runner as a state machine: steps come out, their results go in.
 //!
 //! ```text
 //!            claimer               timer              launcher              attempts        recorder
@@ -7,10 +7,10 @@
 //!     └──────────────── release, until the store has taken it <── dropped anywhere ──────────────┘
 //! ```
 //!
-//! It does nothing by itself, waits for nothing and asks nobody: it is told how long the runner has been up, looks
-//! at the clock that it was given, and is the same for the same calls. Each lane is asked for its next step by
-//! whoever drives it: by a task or a thread of the running server, or by the simulator. When something
-//! happens that concerns a lane that rests, that lane is in [`Wakes`]; who drives the machine wakes it.
+//! It does nothing by itself, waits for nothing and calls nobody: it is told the uptime of the runner, reads
+//! the clock that it was given, and does the same for the same calls. Each lane is asked for its next step by
+//! its driver: a task or a thread of the running server, or the simulator. When something happens that concerns
+//! a resting lane, that lane is in [`Wakes`], and the driver wakes it.
 
 mod begin;
 mod claim;
@@ -23,22 +23,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Clock, TICK, Wait, decide};
+use punctual_model::{Clock, ClockPause, TICK, decide};
 use punctual_store::{Fence, Standing};
 
 use self::begin::Beginning;
 use self::claim::Claiming;
 use self::record::Recording;
 use self::release::Releasing;
-use self::timer::Waiting;
-use crate::hold::{Held, Hold, Returns};
+use self::timer::TimerQueue;
+use crate::hold::{DroppedClaims, Held, Hold};
 use crate::slots::Slots;
 use crate::{Event, Loss, Observer, Settings};
 
 pub(crate) use self::claim::{ClaimerStep, Rest};
 pub(crate) use self::record::{Open, RecorderStep};
 
-/// How long to wait when the store is in trouble.
+/// How long to wait after a failure of the store.
 const TROUBLE_PAUSE: Duration = Duration::from_millis(200);
 
 /// The state of a runner.
@@ -46,17 +46,17 @@ pub(crate) struct Machine {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     settings: Settings,
-    returns: Arc<Returns>,
+    dropped_claims: Arc<DroppedClaims>,
     slots: Slots,
     claiming: Claiming,
     releasing: Releasing,
-    waiting: Waiting,
+    waiting: TimerQueue,
     beginning: Beginning,
     recording: Recording,
-    /// The clock waits for what was settled until the claimer has looked what came of it.
-    settled: Vec<Wait>,
-    /// The same of what was settled before the claimer began to look.
-    seen: Vec<Wait>,
+    /// Pauses of the clock for settled claims, until the claimer has looked at the agenda after them.
+    settled: Vec<ClockPause>,
+    /// The same for claims that were settled before the claimer began to look.
+    seen: Vec<ClockPause>,
     pub(crate) tally: Tally,
     stopping: bool,
     standing: Standing,
@@ -65,7 +65,7 @@ pub(crate) struct Machine {
     wakes: Wakes,
 }
 
-/// Lanes that have something to do and may rest.
+/// Lanes that have something to do and may be resting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wakes {
     pub(crate) claimer: bool,
@@ -74,20 +74,20 @@ pub(crate) struct Wakes {
     pub(crate) recorder: bool,
 }
 
-/// How much was done since the start.
+/// Totals since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) claimed: u64,
     pub(crate) settled: u64,
 }
 
-/// Who waits for room, right now.
-pub(crate) struct Crowd {
+/// Who waits for a slot right now.
+pub(crate) struct SlotPressure {
     /// There are too few free slots to claim anything.
     pub(crate) full: bool,
-    /// Targets whose entries are passed over.
+    /// Targets without a free slot.
     pub(crate) targets: HashSet<String>,
-    /// Claims that are due and wait for their target.
+    /// Due claims that wait for a slot of their target.
     pub(crate) parked: HashSet<Fence>,
 }
 
@@ -99,11 +99,11 @@ impl Machine {
             clock,
             observer,
             settings,
-            returns: Arc::default(),
+            dropped_claims: Arc::default(),
             slots,
             claiming: Claiming::default(),
             releasing: Releasing::default(),
-            waiting: Waiting::default(),
+            waiting: TimerQueue::default(),
             beginning: Beginning::default(),
             recording,
             settled: Vec::new(),
@@ -116,17 +116,17 @@ impl Machine {
         }
     }
 
-    /// Where holds go that are dropped.
-    pub(crate) fn returns(&self) -> &Arc<Returns> {
-        &self.returns
+    /// Where dropped holds go.
+    pub(crate) fn dropped_claims(&self) -> &Arc<DroppedClaims> {
+        &self.dropped_claims
     }
 
-    /// The lanes to wake, asked once.
+    /// The lanes to wake; resets them.
     pub(crate) fn take_wakes(&mut self) -> Wakes {
         std::mem::take(&mut self.wakes)
     }
 
-    /// Stops: no new claims, what is held is given back, and what is under way is recorded without delay.
+    /// Stops: no new claims, held claims are given back, and attempts in flight are recorded without delay.
     pub(crate) fn stop(&mut self) {
         self.stopping = true;
         self.give_back_unbegun();
@@ -137,20 +137,20 @@ impl Machine {
         self.stopping
     }
 
-    /// How many attempts are under way.
+    /// The number of attempts in flight.
     pub(crate) fn under_way(&self) -> usize {
         self.slots.under_way()
     }
 
-    pub(crate) fn crowd(&self, uptime: Duration) -> Crowd {
-        Crowd {
+    pub(crate) fn slot_pressure(&self, uptime: Duration) -> SlotPressure {
+        SlotPressure {
             full: self.slots.free() < self.worth_claiming(),
             targets: self.slots.full_targets(uptime).into_iter().collect(),
             parked: self.slots.parked(),
         }
     }
 
-    /// A claim is over: its slot is free.
+    /// A claim has ended: its slot is free.
     fn end(&mut self, mut hold: Hold, ending: Ending, uptime: Duration) {
         let (fence, job) = (hold.fence, hold.job);
         match ending {
@@ -164,11 +164,11 @@ impl Machine {
             self.next_of(&Arc::clone(hold.target()), uptime);
         }
         let wait = hold.end();
-        self.settle_wait(wait, uptime);
+        self.keep_clock_pause(wait, uptime);
         self.free_slot(uptime);
     }
 
-    /// An attempt to a target is over: the next one that waits for it may go.
+    /// An attempt at a target has ended: the next one that waits for it may go.
     fn next_of(&mut self, target: &str, uptime: Duration) {
         if let Some(next) = self.slots.leave(target, uptime) {
             self.go(next);
@@ -178,34 +178,34 @@ impl Machine {
     fn free_slot(&mut self, uptime: Duration) {
         self.slots.free_one();
         self.slot_was_freed(uptime);
-        // It may have waited for the last.
+        // It may have waited for the last one.
         self.wakes.recorder |= self.stopping;
     }
 
-    /// Keeps a wait of the clock until the claimer has looked what came of its claim.
-    fn settle_wait(&mut self, wait: Option<Wait>, uptime: Duration) {
+    /// Keeps a pause of the clock until the claimer has looked at the agenda after its claim.
+    fn keep_clock_pause(&mut self, wait: Option<ClockPause>, uptime: Duration) {
         if wait.is_some() {
             self.settled.extend(wait);
             self.claim_at_once(uptime);
         }
     }
 
-    /// Has a fast clock not go past the next occurrence of a claim's job. From the moment that an entry is claimed
-    /// until it is settled and the claimer has seen what came of it, so that a month in a minute has the
-    /// occurrences of a month, however long a request takes. A clock that waits for nobody costs nothing.
-    fn keep_clock_waiting(clock: &dyn Clock, held: &mut Held) {
+    /// Makes a fast clock wait before the next occurrence of a claimed job, from the claim until it is settled
+    /// and the claimer has seen the result. So a month in a minute has the occurrences of a month, however long
+    /// a request takes. Costs nothing on a clock that does not wait.
+    fn pause_clock(clock: &dyn Clock, held: &mut Held) {
         if clock.speed() <= 1.0 {
             return;
         }
-        // Behind the entry and not behind now: the clock may stand before that next one already.
+        // After the entry and not before now: the clock may be right before that next one already.
         let due_at = held.claim.job.progress.entry.map(|entry| entry.due_at);
         let next = due_at.and_then(|due_at| decide::occurrence_after(&held.claim.job, due_at));
         let before_it = next.and_then(|next| next.checked_sub(TICK).ok());
-        held.hold.set_wait(before_it.and_then(|at| clock.wait_at(at)));
+        held.hold.set_clock_pause(before_it.and_then(|at| clock.pause_at(at)));
     }
 }
 
-/// How a claim that is not given back ends.
+/// How a claim ends that is not given back.
 #[derive(Clone, Copy)]
 enum Ending {
     Settled,

@@ -1,4 +1,4 @@
-//! What all tasks of a runner share, and how each of them comes to the machine.
+//! What all tasks of a runner share, and how they use the machine.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,8 +9,8 @@ use punctual_store::{Standing, Store};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::clock_book::ClockBook;
-use crate::hold::Returns;
+use crate::clock_findings::ClockFindings;
+use crate::hold::DroppedClaims;
 use crate::machine::{Machine, Wakes};
 use crate::{Dispatcher, Observer, Settings};
 
@@ -22,12 +22,12 @@ pub(crate) struct Parts {
     pub(crate) mint: Arc<dyn Mint>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) settings: Settings,
-    pub(crate) returns: Arc<Returns>,
+    pub(crate) dropped_claims: Arc<DroppedClaims>,
     pub(crate) signals: Signals,
-    pub(crate) clock_book: ClockBook,
+    pub(crate) clock_findings: ClockFindings,
     standing: watch::Receiver<Standing>,
     machine: Mutex<Machine>,
-    /// When it was started, in real time; else whoever takes its steps says how long it has been up.
+    /// When it was started, in real time; otherwise the driver of its steps tells the uptime.
     started_at: OnceLock<Instant>,
     told_uptime: AtomicU64,
 }
@@ -51,9 +51,9 @@ impl Parts {
             mint,
             observer,
             settings,
-            returns: Arc::clone(machine.returns()),
+            dropped_claims: Arc::clone(machine.dropped_claims()),
             signals: Signals::default(),
-            clock_book: ClockBook::default(),
+            clock_findings: ClockFindings::default(),
             standing,
             machine: Mutex::new(machine),
             started_at: OnceLock::new(),
@@ -71,12 +71,12 @@ impl Parts {
         self.standing.clone()
     }
 
-    /// From now on it goes by real time.
+    /// From now on the uptime is real time.
     pub(crate) fn start_clock(&self) {
         let _ = self.started_at.set(Instant::now());
     }
 
-    /// How long it has been up.
+    /// The uptime.
     pub(crate) fn uptime(&self) -> Duration {
         match self.started_at.get() {
             Some(started_at) => started_at.elapsed(),
@@ -84,18 +84,17 @@ impl Parts {
         }
     }
 
-    /// Says how long it has been up, where it does not go by real time.
+    /// Sets the uptime, if it is not real time.
     pub(crate) fn tell_uptime(&self, uptime: Duration) {
         self.told_uptime.store(u64::try_from(uptime.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// A panic with the lock held is the end of its task, which is noticed; until then the others go on.
+    /// A panic with the lock held ends its task, which is noticed; until then the others go on.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the machine, which is told how long the runner has been up, and wakes the lanes that
-    /// have something to do then.
+    /// Calls the machine with the uptime, then wakes the lanes that have something to do.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Machine, Duration) -> T) -> T {
         let uptime = self.uptime();
         let mut machine = self.machine();
@@ -114,7 +113,7 @@ pub(crate) struct Signals {
     pub(crate) launcher: Signal,
     pub(crate) recorder: Signal,
     pub(crate) timer: Signal,
-    /// Wakes the timer's thread, which waits with the machine's lock.
+    /// Wakes the thread of the timer, which waits with the lock of the machine.
     pub(crate) timer_thread: Condvar,
 }
 
@@ -137,7 +136,7 @@ impl Signals {
     }
 }
 
-/// Wakes whoever waits for it, now or later; once, however often it was told.
+/// Wakes a waiter, now or later; several wakes before a wait count as one.
 #[derive(Default)]
 pub(crate) struct Signal {
     told: AtomicBool,
@@ -156,7 +155,7 @@ impl Signal {
         self.told.store(false, Ordering::Release);
     }
 
-    /// Whether it was told since it was asked last.
+    /// Whether it was woken since the last call.
     pub(crate) fn take(&self) -> bool {
         self.told.swap(false, Ordering::AcqRel)
     }

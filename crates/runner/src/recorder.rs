@@ -1,4 +1,4 @@
-//! The recorder's lane: settles what was fired, in batches, and does not let go of it until it is durable.
+//! The recorder's lane: settles finished attempts in batches, and keeps them until they are durable.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::lane::{Next, rest};
 use crate::machine::{Machine, Open, RecorderStep};
 use crate::parts::Parts;
 
-/// Settles until it is told to stop and nothing is left.
+/// Runs until it is told to stop and nothing is left.
 pub(crate) async fn run(parts: Arc<Parts>) {
     loop {
         match step(&parts).await {
@@ -45,12 +45,12 @@ pub(crate) async fn step(parts: &Parts) -> Next {
         parts.with(|machine, uptime| machine.keep_undecided(undecided, uptime));
     }
     let answer = if settlements.is_empty() { Ok(Vec::new()) } else { parts.store.settle(settlements).await };
-    // Dropped without the machine's lock.
+    // Dropped without the lock of the machine.
     let _over = parts.with(|machine, uptime| machine.recorded(batch, answer, uptime));
     Next::Again
 }
 
-/// A panic is a bug, reported when it happens; it must cost its job and not all others.
+/// A panic is a bug, reported when it happens; it must cost only this job.
 fn settlement_safely(open: &mut Open, limits: &Limits) -> Option<Settlement> {
     let decided = catch_unwind(AssertUnwindSafe(|| settlement(open, limits))).ok();
     match &decided {

@@ -1,7 +1,7 @@
-//! Looks for jobs that have come further than the clock, in pieces, and puts them back.
+//! Searches for jobs that are ahead of the clock, in pieces, and repairs them.
 //!
-//! What is made of a job is decided by `punctual_model::decide::repair`. Each job is repaired by itself, so a sweep
-//! may be stopped or killed anywhere: the next one finds the rest.
+//! `punctual_model::decide::repair` decides. Each job is repaired by itself, so a sweep may be stopped or
+//! killed anywhere: the next one finds the rest.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,32 +13,32 @@ use punctual_store::{AheadAsk, Repaired, Trouble};
 use crate::Runner;
 use crate::parts::Parts;
 
-/// How many jobs are looked at in a piece: some milliseconds of reading.
+/// The number of jobs that are examined in a piece: some milliseconds of reading.
 const JOBS_A_PIECE: usize = 5_000;
 
-/// How many are repaired in a piece: some milliseconds of writing, so that firings don't wait for it.
+/// The most repairs of a piece: some milliseconds of writing, so that firings don't wait for it.
 const REPAIRS_A_PIECE: usize = 200;
 
-/// What a look for jobs that are ahead of the clock came to.
+/// The result of a search for jobs that are ahead of the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// How many jobs were put back.
+    /// How many jobs were repaired.
     pub repaired_count: u64,
     /// How far the furthest of them had come.
     pub latest_at: Option<Timestamp>,
-    /// Jobs that were in flight, or were written meanwhile: to be looked at again.
+    /// Jobs that were in flight, or were written meanwhile: to be examined again.
     pub busy: Vec<JobId>,
 }
 
 impl Runner {
-    /// Looks at every job once and puts those back that have come further than the clock. A runner that runs does
-    /// that by itself when it starts, when the clock was set back, and every hour.
+    /// Examines every job once and repairs those that are ahead of the clock. A running runner does that by
+    /// itself when it starts, when the clock was set back, and every hour.
     pub async fn repair(&self) -> Result<RepairReport, Trouble> {
         sweep(&self.parts).await
     }
 }
 
-/// Looks at every job.
+/// Examines every job.
 pub(crate) async fn sweep(parts: &Parts) -> Result<RepairReport, Trouble> {
     let mut report = RepairReport::default();
     let mut after = None;
@@ -52,7 +52,7 @@ pub(crate) async fn sweep(parts: &Parts) -> Result<RepairReport, Trouble> {
     }
 }
 
-/// Looks at some jobs.
+/// Examines some jobs.
 pub(crate) async fn look_at(parts: &Parts, jobs: &[JobId]) -> Result<RepairReport, Trouble> {
     let mut report = RepairReport::default();
     for job in jobs {
@@ -61,7 +61,7 @@ pub(crate) async fn look_at(parts: &Parts, jobs: &[JobId]) -> Result<RepairRepor
     Ok(report)
 }
 
-/// Looks at the next jobs and repairs them; where to go on.
+/// Examines the next jobs and repairs them; returns where to continue.
 async fn piece(parts: &Parts, ask: &AheadAsk, report: &mut RepairReport) -> Result<Option<JobId>, Trouble> {
     let page = parts.store.ahead(ask).await?;
     let latest = |found: &Ahead| found.job.progress.past_at.max(Some(found.job.put_at));
@@ -82,7 +82,7 @@ async fn piece(parts: &Parts, ask: &AheadAsk, report: &mut RepairReport) -> Resu
     Ok(page.last)
 }
 
-/// Decides on some jobs, which may take some ten milliseconds, where it keeps nobody waiting.
+/// Decides on some jobs, which may take some ten milliseconds, on a blocking thread.
 async fn decide_all(found: Vec<Ahead>, now: Timestamp, limits: Limits) -> Vec<Repair> {
     if found.is_empty() {
         return Vec::new();
@@ -94,7 +94,7 @@ async fn decide_all(found: Vec<Ahead>, now: Timestamp, limits: Limits) -> Vec<Re
     }
 }
 
-/// A panic is a bug, reported when it happens; it must cost its job and not all others.
+/// A panic is a bug, reported when it happens; it must cost only this job.
 fn decide_safely(found: &Ahead, now: Timestamp, limits: &Limits) -> Option<Repair> {
     let decided = catch_unwind(AssertUnwindSafe(|| decide::repair(found, now, limits.of(found.sku))));
     decided.unwrap_or_else(|_| {

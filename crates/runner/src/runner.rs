@@ -1,4 +1,4 @@
-//! The runner as a whole: starting, and stopping.
+//! The runner as a whole: starting and stopping.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Runner {
     pub(crate) parts: Arc<Parts>,
 }
 
-/// A runner that runs. Dropping it does not stop it; [`stop`](Running::stop) does.
+/// A running runner. Dropping it does not stop it; [`stop`](Running::stop) does.
 pub struct Running {
     parts: Arc<Parts>,
     stop: watch::Sender<bool>,
@@ -32,7 +32,7 @@ pub struct Running {
 }
 
 impl Runner {
-    /// Puts a runner together.
+    /// Builds a runner.
     pub fn new(
         store: Arc<dyn Store>,
         dispatcher: Arc<dyn Dispatcher>,
@@ -60,8 +60,8 @@ impl Runner {
 }
 
 impl Running {
-    /// Stops: no new claims, what is held is given back, what is under way may finish within the grace,
-    /// and what has finished is recorded. What is still under way then is abandoned unrecorded: it will
+    /// Stops: no new claims, held claims are given back, attempts in flight may finish within the grace period,
+    /// and finished ones are recorded. Attempts that are in flight after it are aborted unrecorded: they will
     /// be repeated with the same execution tag.
     pub async fn stop(self) {
         let Self { parts, stop, timer, claimer, launcher, recorder, housekeeper, clock_watcher } = self;

@@ -1,29 +1,29 @@
-//! What can be set about the runner.
+//! The settings of the runner.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use punctual_model::Limits;
 
-/// How the runner works.
+/// The settings of the runner.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How many claims may be held or under way at once.
+    /// The most claims that may be held or in flight.
     pub slots: usize,
-    /// How many attempts may be under way to one target at once, so that a slow one can't take all slots.
+    /// The most attempts in flight at one target, so that a slow one can't take all slots.
     pub slots_per_target: usize,
     /// How long before they are due entries are claimed.
     pub look_ahead: SignedDuration,
-    /// The agenda is looked at this often whatever happens, so that a lost wake-up, or a clock that was set, costs
-    /// a second at most.
+    /// How often the agenda is looked at without a wake-up, so that a lost wake-up, or a step of the clock,
+    /// costs at most a second.
     pub poll: Duration,
-    /// How long a stop waits for attempts under way.
+    /// How long a stop waits for attempts in flight.
     pub grace: Duration,
     /// How long records and ended jobs are kept.
     pub retention: SignedDuration,
-    /// How many records of a job are kept; all within the retention if 0.
+    /// The most records of a job that are kept; all within the retention if 0.
     pub records_per_job_max: u32,
-    /// What plans allow: how often is tried again where no retry policy was given depends on it.
+    /// The limits of the plans: default retries depend on them.
     pub limits: Limits,
 }
 

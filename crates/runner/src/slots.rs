@@ -1,8 +1,8 @@
-//! Who may go: how many claims are held in all, and how many attempts are under way to each target.
+//! Slots: how many claims are held in total, and how many attempts are in flight at each target.
 //!
-//! A claim that is due while its target has all it may have is parked: it keeps its place behind the
-//! others of that target, and goes when one of them ends. Too many parked ones are refused, so that the
-//! claimer gives them back and passes the target over.
+//! A claim that is due while its target has no free slot is parked: it queues behind the others of that target,
+//! and goes when one of them ends. If too many are parked, the claimer gives them back and leaves the target
+//! out.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use punctual_store::Fence;
 
 use crate::hold::Held;
 
-/// How many claims may wait for one target before it is passed over.
+/// How many claims may be parked for one target before it is left out.
 const PARKED_MAX: usize = 512;
 
-/// A target of which no attempt has ended for so long hangs, as far as slots are concerned.
+/// A target of which no attempt has ended for this long counts as hanging.
 const HANGS_AFTER: Duration = Duration::from_secs(1);
 
-/// The bookkeeping of slots. Times are how long the runner has been up.
+/// Counts slots. Times are uptimes of the runner.
 pub(crate) struct Slots {
     taken: usize,
     under_way: usize,
@@ -30,12 +30,12 @@ pub(crate) struct Slots {
 struct Target {
     under_way: usize,
     parked: VecDeque<Held>,
-    /// When an attempt of it ended last; at first, when it was first called.
+    /// When an attempt of it last ended; at first, when it was first called.
     ended_at: Duration,
 }
 
 impl Target {
-    /// Nothing comes back from it.
+    /// Whether no attempt of it ends.
     fn hangs(&self, uptime: Duration) -> bool {
         uptime.saturating_sub(self.ended_at) >= HANGS_AFTER
     }
@@ -74,17 +74,17 @@ impl Slots {
         going
     }
 
-    /// Counts claims that were made.
+    /// Counts new claims.
     pub(crate) fn take(&mut self, count: usize) {
         self.taken += count;
     }
 
-    /// A claim is over.
+    /// A claim has ended.
     pub(crate) fn free_one(&mut self) {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// Lets a due claim go: it comes back. Or parks it behind others of its target.
+    /// DroppedClaims a due claim if its target has a free slot; otherwise parks it.
     pub(crate) fn turn(&mut self, mut held: Held, uptime: Duration) -> Option<Held> {
         let target = match self.targets.get_mut(held.hold.target()) {
             Some(target) => target,
@@ -104,7 +104,7 @@ impl Slots {
         None
     }
 
-    /// An attempt has ended: the next one parked for the same target may go in its place.
+    /// An attempt has ended: returns the next claim parked for the same target, which may go instead.
     pub(crate) fn leave(&mut self, name: &str, uptime: Duration) -> Option<Held> {
         let target = self.targets.get_mut(name)?;
         target.ended_at = uptime;
@@ -122,7 +122,7 @@ impl Slots {
         None
     }
 
-    /// Targets that could not go now and have enough waiting already. Where slots are scarce, any is enough.
+    /// Targets without a free slot that have enough parked claims. If slots are scarce, one is enough.
     pub(crate) fn full_targets(&self, uptime: Duration) -> Vec<String> {
         let scarce = self.taken * 2 > self.slots_max;
         let most = if scarce { self.parked_max().min(1) } else { self.parked_max() };
@@ -133,44 +133,43 @@ impl Slots {
         self.targets.iter().filter(|(_, target)| busy(target)).map(|(name, _)| name.to_string()).collect()
     }
 
-    /// How many may wait for one target; where there are few slots, fewer, so that they don't take them all.
+    /// How many claims may be parked for one target; with few slots fewer, so that they don't take them all.
     fn parked_max(&self) -> usize {
         PARKED_MAX.min(self.slots_max / 8)
     }
 
-    /// How many of those that wait for a target are left to it when others need the room.
+    /// How many parked claims a target keeps when others need slots.
     fn kept(&self) -> usize {
         self.per_target_max.min(self.parked_max())
     }
 
-    /// Where slots run out, takes back what waits for targets that have many waiting: their claims are better
-    /// given back than kept from others. From targets that hang as soon as there is no room to claim ahead;
-    /// from others not before hardly a slot is left, since giving back and claiming anew costs more than
-    /// waiting.
-    pub(crate) fn crowd_out(&mut self, uptime: Duration) -> Vec<Held> {
+    /// If slots run out, takes back parked claims of targets that have many: it is better to give them back
+    /// than to block others. From hanging targets as soon as there is no slot to claim ahead; from others only
+    /// when hardly a slot is left, since giving back and claiming again costs more than waiting.
+    pub(crate) fn take_excess(&mut self, uptime: Duration) -> Vec<Held> {
         let (full, tight) = (self.taken * 8 >= self.slots_max * 7, self.taken * 8 >= self.slots_max * 5);
         if !tight {
             return Vec::new();
         }
         let keep = self.kept();
-        let crowded = self
+        let excess = self
             .targets
             .values_mut()
             .filter(|target| target.parked.len() > keep && (full || target.hangs(uptime)));
-        crowded.flat_map(|target| target.parked.split_off(keep)).collect()
+        excess.flat_map(|target| target.parked.split_off(keep)).collect()
     }
 
-    /// All claims that are parked.
+    /// All parked claims.
     pub(crate) fn parked(&self) -> HashSet<Fence> {
         self.targets.values().flat_map(|target| &target.parked).map(|held| held.hold.fence).collect()
     }
 
-    /// Takes everything that is parked, for a stop.
+    /// Takes all parked claims, for a stop.
     pub(crate) fn drain_parked(&mut self) -> Vec<Held> {
         self.targets.values_mut().flat_map(|target| target.parked.drain(..)).collect()
     }
 
-    /// How many attempts are under way, or about to be.
+    /// How many attempts are in flight, or about to be.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way
     }

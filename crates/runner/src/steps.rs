@@ -1,8 +1,8 @@
 //! A runner whose steps are taken one by one, for tests and simulations, which drive the clock.
 //!
-//! The steps are those of the running server: the same machine, the same lanes, the same calls to the store. Only
-//! who goes next, and how long the runner has been up, is said by whoever takes them. As in the running
-//! server, a lane that rests goes on when its time has come or when it is woken, and not before.
+//! The steps are those of the running server: the same machine, the same lanes, the same calls to the store.
+//! Only which lane goes next, and the uptime, are decided by the driver. As in the running server, a resting
+//! lane goes on when its time has come or when it is woken, and not before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::parts::Parts;
 use crate::runner::Runner;
 use crate::{attempt, claimer, recorder};
 
-/// As much is let pass at once in pauses: for company, or because the store is in trouble.
+/// The most time that passes at once in pauses: to combine wake-ups, or because the store failed.
 const PAUSES_MAX: Duration = Duration::from_secs(10);
 
 /// What some steps did.
@@ -32,7 +32,7 @@ pub struct Report {
     pub settled_count: u64,
 }
 
-/// A lane of a runner: what goes on beside the others. Of attempts there may be many.
+/// A lane of a runner, which runs concurrently with the others. There may be many attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     Claimer,
@@ -42,7 +42,7 @@ enum Lane {
     Recorder,
 }
 
-/// The order in which lanes that have something to do go, where nothing else is said.
+/// The default order of lanes that have something to do.
 const ORDER: [Lane; 5] = [Lane::Claimer, Lane::Timer, Lane::Launcher, Lane::Attempt, Lane::Recorder];
 
 /// The steps of a runner.
@@ -59,7 +59,8 @@ pub struct Steps {
 }
 
 impl Runner {
-    /// Its steps, to be taken by the caller instead of being started. At most once, and before anything is due.
+    /// Its steps, to be taken by the caller instead of being started. Call it at most once, and before anything
+    /// is due.
     pub fn steps(&self) -> Steps {
         let parts = Arc::clone(&self.parts);
         let mut changes = parts.store.changes();
@@ -77,13 +78,13 @@ impl Runner {
         }
     }
 
-    /// Begins to stop: it gives back what it holds, and takes nothing more. Whoever takes its steps takes those
-    /// that are left.
+    /// Begins to stop: it gives back what it holds, and claims nothing more. The driver takes the remaining
+    /// steps.
     pub fn begin_stop(&self) {
         self.parts.with(|machine, _| machine.stop());
     }
 
-    /// Lets go of what is old, once; whether there may be more.
+    /// Deletes what is too old, once; returns whether there may be more.
     pub async fn keep_house(&self) -> Result<bool, Trouble> {
         crate::housekeeping::clean(&self.parts).await
     }
@@ -96,19 +97,19 @@ impl Steps {
         self.parts.tell_uptime(self.uptime);
     }
 
-    /// The agenda is looked at whatever is known, as a running server does every second.
+    /// The agenda is looked at without a wake-up, as a running server does every second.
     pub fn poll(&mut self) {
         self.claimer = Next::Again;
         self.parts.with(Machine::agenda_changed);
     }
 
-    /// Looks at the agenda and takes all steps that there are then.
+    /// Looks at the agenda and takes all possible steps.
     pub async fn tick(&mut self) -> Report {
         self.poll();
         self.run().await
     }
 
-    /// Takes steps until nobody has anything to do at this instant.
+    /// Takes steps until no lane has anything to do at this instant.
     pub async fn run(&mut self) -> Report {
         let before = self.parts.machine().tally;
         let until = self.uptime + PAUSES_MAX;
@@ -128,7 +129,7 @@ impl Steps {
         }
     }
 
-    /// When it wants to go on if nothing happens until then: after so much real time, and at an instant of its clock.
+    /// When it wants to continue if nothing happens: after some real time, and at an instant of its clock.
     pub fn wants(&self) -> (Option<Duration>, Option<Timestamp>) {
         let rests = [self.claimer, self.recorder].into_iter().filter_map(|next| match next {
             Next::Rest(rest) if rest.until < Duration::MAX => Some(rest.until.saturating_sub(self.uptime)),
@@ -137,7 +138,7 @@ impl Steps {
         (rests.min(), self.next_due)
     }
 
-    /// The pause that some lane makes, if all rest.
+    /// The pause of some lane, if all rest.
     fn pause(&self) -> Option<Duration> {
         let pauses = [self.claimer, self.recorder].into_iter().filter_map(|next| match next {
             Next::Rest(rest) if !rest.for_due => Some(rest.until.saturating_sub(self.uptime)),
@@ -146,12 +147,12 @@ impl Steps {
         pauses.min()
     }
 
-    /// Whether a lane has something to do: because it was woken, or because its time has come.
+    /// Whether a lane has something to do: it was woken, or its time has come.
     fn ready(&mut self, lane: Lane) -> bool {
         let signals = &self.parts.signals;
         match lane {
             Lane::Claimer => {
-                let woken = signals.claimer.take() | self.parts.returns.any();
+                let woken = signals.claimer.take() | self.parts.dropped_claims.any();
                 if self.standings.has_changed().unwrap_or(false) {
                     claimer::stand(&self.parts, &mut self.standings);
                 }

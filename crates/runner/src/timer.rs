@@ -1,9 +1,8 @@
-//! The timer's lane: holds claims until their exact time, in a thread of its own.
+//! The timer's lane: holds claims until their exact time, on a thread of its own.
 //!
-//! The async runtime's timer rounds up to the next millisecond; a thread that waits on a condition is
-//! exact to some ten microseconds. Waits are bounded and what is due is always asked of the clock, so a
-//! clock that is set back makes nothing early, and one that is set forward delays nothing for longer
-//! than that bound.
+//! The timer of the async runtime rounds up to the next millisecond; a thread that waits on a condition is
+//! exact to some ten microseconds. Waits are bounded and always compared with the clock, so a clock that is set
+//! back makes nothing early, and one that is set forward delays nothing for longer than that bound.
 
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -13,7 +12,7 @@ use jiff::SignedDuration;
 
 use crate::parts::Parts;
 
-/// No wait is longer, however far the next due time is: the clock may have been set meanwhile.
+/// The longest wait, however far the next due time is: the clock may be set meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Starts the thread. It ends when the runner stops.
@@ -41,7 +40,7 @@ fn run(parts: &Parts) {
     }
 }
 
-/// How long to wait really for a distance of the schedule's time.
+/// The real time for a duration of the schedule's clock.
 fn real_wait(distance: SignedDuration, speed: f64) -> Duration {
     let seconds = (distance.as_secs_f64() / speed).clamp(0.0, WAIT_MAX.as_secs_f64());
     // At least a little, so that rounding can't make this a busy loop; nor a fast clock that stands still.

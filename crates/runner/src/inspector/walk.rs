@@ -1,4 +1,4 @@
-//! Walks over all jobs, in small pieces.
+//! Passes over all jobs, in small pieces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,52 +11,53 @@ use punctual_store::{CollectionEvidence, Extent, SurveyAsk, Trouble};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::book::Task;
+use super::findings::Task;
 use super::{Inspector, pause};
 
-/// How many jobs a piece has: a millisecond or two of reading.
+/// The number of jobs of a piece: a millisecond or two of reading.
 const PIECE: usize = 256;
 
-/// How many records are read for a piece, or for a part of a long history.
+/// The most records that are read for a piece, or for a part of a long history.
 const RECORDS: usize = 1_000;
 
-/// A history with more records than this is not counted: it would be read for seconds, and change meanwhile.
+/// A longer history is not counted: reading it would take seconds, and it would change meanwhile.
 const RECORDS_MAX: usize = 200_000;
 
-/// After a piece, so many times as long as it took is paused: reading takes less than half a percent of a core.
+/// The pause after a piece, as a multiple of how long it took: reading takes less than half a percent of a
+/// core.
 const REST: u32 = 200;
 
-/// The longest rest after a piece that took long because others were busy.
+/// The longest pause after a piece that took long because others were busy.
 const REST_MAX: Duration = Duration::from_secs(60);
 
-/// Within a long history the pause is shorter, so that it is read before the job runs again; the rest follows.
+/// The pause within a long history is shorter, so that it is read before the job runs again; the rest follows.
 const SHORT_REST: u32 = 4;
 
 /// How often a suspect is read that changes each time.
 const READS_MAX: usize = 3;
 
-/// How many findings are looked at again in one look.
+/// The most findings that are examined again in one look.
 const AGAIN_MAX: usize = 20;
 
-/// A walk under way.
+/// A pass under way.
 pub(super) struct Walk {
     began: Instant,
     extent: Extent,
-    /// Collections come first, by number; none when all of them were looked at.
+    /// Collections come first, by number; none when all of them were examined.
     collections_after: Option<i64>,
     after: Option<JobId>,
     job_count: u64,
 }
 
 impl Walk {
-    /// How far it has come, from 0 to 1.
+    /// The progress, from 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     pub(super) fn progress(&self) -> f64 {
         let after = self.after.map_or(0, |after| after.0);
         (after as f64 / self.extent.last_job.0.max(1) as f64).clamp(0.0, 1.0)
     }
 
-    /// How long to rest after a piece, so that the walk takes its time.
+    /// How long to pause after a piece, so that the pass takes its time.
     fn rest(&self, took: Duration, pass_every: Duration) -> Duration {
         let least = (took * REST).min(REST_MAX);
         match (self.collections_after, self.after) {
@@ -72,7 +73,7 @@ impl Walk {
 }
 
 impl Inspector {
-    /// Walks again and again until it is told to stop.
+    /// Makes passes until it is told to stop.
     pub(super) async fn walk_on(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
             // One node walks for all.
@@ -83,7 +84,7 @@ impl Inspector {
             let began = Instant::now();
             let walked = self.walk(&mut stop).await;
             let failed = walked.is_err();
-            self.book().note_trouble(Task::Walk, walked.err());
+            self.findings().note_trouble(Task::Walk, walked.err());
             if failed {
                 pause(self.settings.look_every, &mut stop).await;
                 continue;
@@ -100,7 +101,7 @@ impl Inspector {
                 self.end_walk(&walk, Instant::now());
                 break;
             }
-            // The last piece of all needs no rest before it is known to be the last.
+            // The last piece needs no pause after it.
             let more = walk.after.is_none_or(|after| after < walk.extent.last_job);
             let rest =
                 if more { walk.rest(began.elapsed(), self.settings.pass_every) } else { Duration::ZERO };
@@ -111,17 +112,17 @@ impl Inspector {
 
     pub(super) async fn begin_walk(&self, now: Instant) -> Result<Walk, Trouble> {
         let extent = self.store.extent().await?;
-        self.book().begin_pass(extent);
+        self.findings().begin_pass(extent);
         Ok(Walk { began: now, extent, collections_after: Some(0), after: None, job_count: 0 })
     }
 
     pub(super) fn end_walk(&self, walk: &Walk, now: Instant) {
         let ended_at = self.clock.now();
         let took = now.duration_since(walk.began);
-        self.book().end_pass(Pass { ended_at, took, job_count: walk.job_count });
+        self.findings().end_pass(Pass { ended_at, took, job_count: walk.job_count });
     }
 
-    /// Looks at the next collections or jobs; false if there are none.
+    /// Examines the next collections or jobs; false if there are none.
     pub(super) async fn walk_on_a_piece(&self, walk: &mut Walk) -> Result<bool, Trouble> {
         if let Some(after) = walk.collections_after {
             walk.collections_after = self.walk_over_collections(after).await?;
@@ -135,11 +136,11 @@ impl Inspector {
             walk.job_count += u64::from(evidence.defined);
             self.examine(evidence).await?;
         }
-        self.book().progress = Some(walk.progress());
+        self.findings().progress = Some(walk.progress());
         Ok(true)
     }
 
-    /// Looks at the collections behind one; where to go on, if there is more.
+    /// Examines the collections after one; returns where to continue, if there are more.
     async fn walk_over_collections(&self, after: i64) -> Result<Option<i64>, Trouble> {
         let page = self.store.survey_collections(after, PIECE).await?;
         let last = page.last().map(|last| last.number).filter(|_| page.len() == PIECE);
@@ -149,19 +150,19 @@ impl Inspector {
         Ok(last)
     }
 
-    /// Looks at what others have met and could not read.
+    /// Examines what others have met and could not read.
     pub(super) async fn look_at_suspects(&self) -> Result<(), Trouble> {
-        let suspects = self.book().take_suspects(AGAIN_MAX);
+        let suspects = self.findings().take_suspects(AGAIN_MAX);
         for subject in suspects {
             self.look_at(subject).await?;
         }
         Ok(())
     }
 
-    /// Looks at some of what was found before: what was repaired is told soon.
+    /// Examines some of the earlier findings, so that a repaired one is closed soon.
     pub(super) async fn look_at_findings_again(&self) -> Result<(), Trouble> {
-        let mut waits = self.waits.lock().await;
-        let subjects = self.book().stored_behind(waits.again_behind.as_ref(), AGAIN_MAX);
+        let mut waits = self.pending.lock().await;
+        let subjects = self.findings().stored_behind(waits.again_behind.as_ref(), AGAIN_MAX);
         waits.again_behind = subjects.last().cloned().filter(|_| subjects.len() == AGAIN_MAX);
         drop(waits);
         for subject in subjects {
@@ -170,10 +171,10 @@ impl Inspector {
         Ok(())
     }
 
-    /// Looks at jobs that could not be read when they were due: nobody fires them, so that is told at once.
+    /// Examines jobs that could not be read when they were due: nobody fires them, so that is reported at once.
     pub(super) async fn look_at_left_out(&self) -> Result<(), Trouble> {
         let left_out = self.store.left_out().await?;
-        let unknown = |job: &JobId| !self.book().has_stored(*job);
+        let unknown = |job: &JobId| !self.findings().has_stored(*job);
         let unknown: Vec<JobId> = left_out.into_iter().filter(unknown).take(AGAIN_MAX).collect();
         for job in unknown {
             self.look_at(Subject::Job(job)).await?;
@@ -181,7 +182,7 @@ impl Inspector {
         Ok(())
     }
 
-    /// Looks at one thing.
+    /// Examines one subject.
     async fn look_at(&self, subject: Subject) -> Result<(), Trouble> {
         let Subject::Job(job) = subject else {
             let damage = self.store.damage(&subject).await?;
@@ -191,30 +192,30 @@ impl Inspector {
         match self.read_again(job).await? {
             Some(evidence) => self.examine(evidence).await,
             None => {
-                self.book().set_stored(&subject, None, &[], self.clock.now());
+                self.findings().set_stored(&subject, None, &[], self.clock.now());
                 Ok(())
             }
         }
     }
 
-    /// Something that is no job can't be read, or can.
+    /// Sets whether a subject that is no job can be read.
     fn set_damage(&self, subject: &Subject, damage: Option<String>) {
         let flaw = damage.map(|detail| Flaw { kind: subject.unreadable_kind(), detail });
-        self.book().set_stored(subject, None, flaw.as_slice(), self.clock.now());
+        self.findings().set_stored(subject, None, flaw.as_slice(), self.clock.now());
     }
 
-    /// Judges a job. What looks wrong is read again, and is wrong if it still is and nobody wrote it meanwhile.
+    /// Judges a job. A suspect is read again, and has a flaw if it still has it and was not written meanwhile.
     async fn examine(&self, evidence: Evidence) -> Result<(), Trouble> {
         let (job, key) = (evidence.job, evidence.key.clone());
         for (sequence, detail) in &evidence.unreadable_records {
             self.set_damage(&Subject::Record(job, *sequence), Some(detail.clone()));
         }
         let Some(flaws) = self.flaws(evidence).await? else { return Ok(()) };
-        self.book().set_stored(&Subject::Job(job), key.as_ref(), &flaws, self.clock.now());
+        self.findings().set_stored(&Subject::Job(job), key.as_ref(), &flaws, self.clock.now());
         Ok(())
     }
 
-    /// What is wrong with a job; none if it can't be said now.
+    /// The flaws of a job; none if they can't be known now.
     async fn flaws(&self, mut evidence: Evidence) -> Result<Option<Vec<Flaw>>, Trouble> {
         for _ in 0..READS_MAX {
             let now = self.clock.watch().map(|_| self.clock.now());
@@ -236,7 +237,7 @@ impl Inspector {
         Ok(None)
     }
 
-    /// Adds what a history too long for a page says.
+    /// Adds the tally of a history that is too long for a page.
     async fn with_long_history(
         &self,
         evidence: &Evidence,

@@ -1,7 +1,7 @@
-//! Claims that are due: each waits for its turn at its target, and is confirmed right before it is fired.
+//! Due claims: each waits for a slot of its target, and is confirmed right before it is fired.
 //!
-//! One call to the store is out at a time, and the next gathers meanwhile: where the store is far, a herd on one
-//! target would otherwise ask once for each firing.
+//! Only one call to the store is in flight, and the next batch is collected meanwhile: with a distant store, a
+//! herd on one target would otherwise need a call for each firing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::attempt::Fired;
 use crate::hold::Held;
 use crate::{Event, Loss};
 
-/// How many of a herd are started before the rest of it is looked at: the first should not wait for the last.
+/// How many of a herd are started before the rest is examined: the first should not wait for the last.
 const STARTED_FIRST: usize = 64;
 
-/// How many are started at once then.
+/// How many are started at once after that.
 const STARTED_NEXT: usize = 1_024;
 
-/// What is to be confirmed.
+/// Claims to confirm.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) held: Vec<Held>,
-    /// There is more to look at right now.
+    /// There are more to examine right now.
     pub(crate) more: bool,
 }
 
-/// What is due and not begun.
+/// Claims that are due and not begun.
 #[derive(Default)]
 pub(super) struct Beginning {
-    /// As it came from the timer, each of a batch to be looked at once.
+    /// As they came from the timer, in batches.
     due: VecDeque<VecDeque<Held>>,
-    /// What has its turn.
+    /// Claims that have a slot of their target.
     turned: Vec<Held>,
-    /// The store is being asked.
+    /// A call to the store is in flight.
     out: bool,
     /// Some of the first batch were started.
     underway: bool,
@@ -53,23 +53,23 @@ impl Beginning {
 }
 
 impl Machine {
-    /// Takes what is due from the timer.
+    /// Takes due claims from the timer.
     pub(super) fn due(&mut self, due: Vec<Held>) {
         self.beginning.due.push_back(due.into());
         self.wakes.launcher = true;
     }
 
-    /// Has a claim that has its turn begun.
+    /// Adds a claim that has a slot to the next batch.
     pub(super) fn go(&mut self, held: Held) {
         if self.stopping {
-            // It is given back.
+            // Dropping it gives it back.
             return;
         }
         self.beginning.turned.push(held);
         self.wakes.launcher = true;
     }
 
-    /// What is to be confirmed now; nothing while a call is out. What comes out must come back by
+    /// The claims to confirm now; none while a call is in flight. They must come back through
     /// [`begun`](Self::begun).
     pub(crate) fn begin(&mut self, uptime: Duration) -> Batch {
         if self.beginning.out {
@@ -95,8 +95,8 @@ impl Machine {
         self.stopping && self.beginning.is_empty() && !self.beginning.out
     }
 
-    /// An attempt is over. If another waits for its target, it comes back to be confirmed by whoever made the
-    /// attempt, since the connection is warm; unless a call is out.
+    /// An attempt has ended. If another claim waits for its target, returns it to be confirmed by the same
+    /// task, since its connection is open; unless a call is in flight.
     pub(crate) fn attempted(&mut self, mut fired: Fired, uptime: Duration) -> Option<Held> {
         let next = if fired.hold.come_back() { self.slots.leave(fired.hold.target(), uptime) } else { None };
         self.record(fired);
@@ -109,8 +109,8 @@ impl Machine {
         Some(next)
     }
 
-    /// The store has answered: comes back with what is to be fired. What does not hold any more lets the next of
-    /// its target go.
+    /// The store has answered: returns the claims to fire. A claim that does not hold any more leaves its slot
+    /// to the next of its target.
     pub(crate) fn begun(
         &mut self,
         batch: Vec<Held>,
@@ -124,7 +124,7 @@ impl Machine {
                     tracing::error!(error = %Chain(&trouble), "could not confirm claims; giving them back");
                 }
                 drop(batch);
-                self.take_returns(uptime);
+                self.take_dropped(uptime);
                 self.pause_claiming(uptime);
                 self.wakes.claimer = true;
                 Vec::new()

@@ -10,45 +10,45 @@ use super::{Machine, TROUBLE_PAUSE};
 use crate::Event;
 use crate::hold::Held;
 
-/// How many entries are claimed at once.
+/// The most entries per claim.
 const BATCH_MAX: usize = 1_024;
 
-/// Claiming pays only if there are some slots, one in so many; fewer are waited for. Where there are few in
-/// all, each counts: the others may be taken by a target that hangs.
+/// Claiming is worth while only if one slot in this many is free; otherwise it waits. With few slots in total
+/// each counts: the others may be taken by a hanging target.
 const FREE_WORTH_CLAIMING_ONE_IN: usize = 64;
 
-/// One slot in so many is for what is due already: a herd that is claimed ahead must not keep a run waiting
+/// One slot in this many is reserved for what is due already: a herd that is claimed ahead must not delay a run
 /// that somebody asks for meanwhile.
 const KEPT_FOR_DUE_ONE_IN: usize = 4;
 
-/// Wake-ups that come faster are gathered: under load the agenda changes thousands of times a second.
+/// Faster wake-ups are combined: under load the agenda changes thousands of times a second.
 const GATHER: Duration = Duration::from_millis(2);
 
-/// The same while they keep coming. It delays what is to be fired at once and nothing that was claimed ahead.
+/// The same under load. It delays what is due at once and nothing that was claimed ahead.
 const GATHER_UNDER_LOAD: Duration = Duration::from_millis(10);
 
-/// What comes into sight, at the far end of what is claimed ahead, is gathered for so much of that time.
+/// What comes into the look-ahead is combined for this part of it.
 const IN_SIGHT_ONE_IN: u32 = 20;
 
-/// What the claimer does next.
+/// The next step of the claimer.
 #[derive(Debug)]
 pub(crate) enum ClaimerStep {
     /// Gives claims back; to be answered by [`released`](Machine::released).
     Release(Vec<Fence>),
     /// Claims; to be answered by [`claimed`](Machine::claimed).
     Claim(ClaimAsk),
-    /// Nothing until then, or until it is woken.
+    /// Rest until then, or until it is woken.
     Rest(Rest),
-    /// Nothing any more.
+    /// The lane has ended.
     Done,
 }
 
 /// How long a lane rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rest {
-    /// By how long the runner has been up.
+    /// The uptime of the runner.
     pub(crate) until: Duration,
-    /// Something is due then by the clock; else it is a pause that is over by itself.
+    /// Something is due then by the clock; otherwise it is a plain pause.
     pub(crate) for_due: bool,
 }
 
@@ -57,33 +57,33 @@ impl Rest {
         Self { until, for_due: false }
     }
 
-    /// Until it is woken.
+    /// Rests until it is woken.
     pub(super) fn for_ever() -> Self {
         Self { until: Duration::MAX, for_due: true }
     }
 }
 
-/// When it is worth claiming again.
+/// When to claim again.
 #[derive(Default)]
 pub(super) struct Claiming {
-    /// Not before, by what is due and by what has changed.
+    /// Not before this uptime, because of what is due and what has changed.
     at: Duration,
-    /// Not before, because the store is in trouble.
+    /// Not before this uptime, because the store failed.
     paused_until: Duration,
-    /// Whether something has changed since the agenda was asked.
+    /// Whether the agenda has changed since it was asked.
     changed: bool,
-    /// When the agenda was asked last.
+    /// The uptime when the agenda was last asked.
     asked_at: Duration,
     /// What was asked for last: how far ahead, and which targets were passed over.
     ahead: SignedDuration,
-    /// A slot that is freed would help.
+    /// A free slot would help.
     limited: bool,
 }
 
 impl Machine {
-    /// What the claimer does next. What is to be given back goes first.
+    /// The next step of the claimer. Claims to give back come first.
     pub(crate) fn claimer(&mut self, uptime: Duration) -> ClaimerStep {
-        self.take_returns(uptime);
+        self.take_dropped(uptime);
         if let Some(fences) = self.next_release(uptime) {
             return ClaimerStep::Release(fences);
         }
@@ -101,12 +101,12 @@ impl Machine {
                 None => Rest { until: at, for_due: !pausing },
             });
         }
-        drop(self.slots.crowd_out(uptime));
-        // What is due much later than it was claimed ahead: the clock was set back since. It would keep its slots
-        // until the wrong time comes.
+        drop(self.slots.take_excess(uptime));
+        // Gives back what is due much later than the look-ahead: the clock was set back since it was claimed.
+        // It would occupy its slot until the wrong time comes.
         let far = self.clock.now().saturating_add(self.look_ahead().saturating_mul(2));
         self.waiting.give_back_after(far.unwrap_or(Timestamp::MAX));
-        self.take_returns(uptime);
+        self.take_dropped(uptime);
         match self.next_release(uptime) {
             Some(fences) => ClaimerStep::Release(fences),
             None => self.claim(uptime),
@@ -132,13 +132,13 @@ impl Machine {
         let full_targets = self.slots.full_targets(uptime);
         self.claiming.ahead = ahead;
         self.claiming.limited = ahead.is_zero() || !full_targets.is_empty();
-        // Until there is an answer: what changes from now on is looked at after it.
+        // Until there is an answer: later changes are handled after it.
         self.claiming.at = Duration::MAX;
         self.seen.append(&mut self.settled);
         ClaimerStep::Claim(ClaimAsk { until, limit: room.min(BATCH_MAX), full_targets })
     }
 
-    /// The store has answered. Whether it should be asked now when the next entry is due.
+    /// The store has answered. DroppedClaims whether to ask now when the next entry is due.
     pub(crate) fn claimed(
         &mut self,
         ask: &ClaimAsk,
@@ -148,7 +148,7 @@ impl Machine {
         let claims = match answer {
             Ok(claims) => claims,
             Err(trouble) => {
-                // The store says itself that nothing can be written.
+                // The store logs outages itself.
                 if trouble.outage().is_none() {
                     tracing::error!(error = %Chain(&trouble), "could not claim what is due; trying again");
                 }
@@ -163,12 +163,12 @@ impl Machine {
         self.slots.take(count);
         for claim in claims {
             self.observer.hear(&Event::Claimed(&claim));
-            let mut held = Held::new(claim, self.standing.lease, &self.returns);
+            let mut held = Held::new(claim, self.standing.lease, &self.dropped_claims);
             if self.stopping || !self.standing.may_fire {
-                // It is given back.
+                // Dropping it gives it back.
                 continue;
             }
-            Self::keep_clock_waiting(self.clock.as_ref(), &mut held);
+            Self::pause_clock(self.clock.as_ref(), &mut held);
             self.hold(held);
         }
         if count == ask.limit {
@@ -177,9 +177,9 @@ impl Machine {
         count < ask.limit
     }
 
-    /// The store has said when the next entry is due that could be claimed.
+    /// The store has answered when the next entry is due that could be claimed.
     pub(crate) fn next_due(&mut self, answer: Result<Option<Timestamp>, Trouble>, uptime: Duration) {
-        // What came of all that was settled before the claim is claimed now, or will be in time.
+        // The results of all claims that were settled before are claimed now, or will be in time.
         self.seen.clear();
         match answer {
             Ok(due_at) => {
@@ -214,7 +214,7 @@ impl Machine {
         }
     }
 
-    /// A clock that stands still until somebody looks is not kept waiting for company.
+    /// Does not combine wake-ups: a clock that stands still until somebody looks would not move on.
     pub(super) fn claim_at_once(&mut self, uptime: Duration) {
         self.claim_by(uptime);
     }
@@ -227,7 +227,7 @@ impl Machine {
         }
     }
 
-    /// The store is in trouble: it is not asked for more at once.
+    /// The store failed: does not ask it again at once.
     pub(super) fn pause_claiming(&mut self, uptime: Duration) {
         self.claiming.paused_until = uptime + TROUBLE_PAUSE;
     }
@@ -236,13 +236,13 @@ impl Machine {
         self.settings.slots.div_ceil(FREE_WORTH_CLAIMING_ONE_IN)
     }
 
-    /// How far ahead is claimed, in the schedule's time: on a fast clock as long in real time.
+    /// How far ahead to claim, in time of the schedule's clock: on a fast clock as long in real time.
     fn look_ahead(&self) -> SignedDuration {
         let seconds = self.settings.look_ahead.as_secs_f64() * self.clock.speed().max(1.0);
         SignedDuration::try_from_secs_f64(seconds).unwrap_or(SignedDuration::MAX)
     }
 
-    /// How long to wait really until an instant.
+    /// The real time until an instant.
     fn real_wait_until(&self, at: Option<Timestamp>) -> Duration {
         let Some(at) = at else { return Duration::MAX };
         let distance = at.duration_since(self.clock.now()).as_secs_f64();

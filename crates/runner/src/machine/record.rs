@@ -1,7 +1,7 @@
-//! What was fired, until it is recorded: settled in batches, again and again if the store is in trouble.
+//! Finished attempts until they are recorded: settled in batches, with retries if the store fails.
 //!
-//! One record that the store can never take must not keep all others out: where a batch is refused, its parts are
-//! tried one by one, and a few that are refused while others are taken are set aside.
+//! One record that the store never accepts must not block all others: if a batch is refused, its parts are
+//! tried one by one, and a few that are refused while others are accepted are set aside.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,51 +14,51 @@ use crate::attempt::Fired;
 use crate::hold::Hold;
 use crate::{Event, Loss};
 
-/// The largest batch: larger ones are not faster, and hold up the writes of callers.
+/// The largest batch: larger ones are not faster, and delay the writes of callers.
 const BATCH_MAX: usize = 1_000;
 
-/// How long a small batch waits for company. Recording is not what punctuality is about, and a disk that
-/// is asked less often leaves more to those who fire. What waits here is fired again if the server is killed.
+/// How long a small batch waits for more. Recording is not urgent, and fewer writes leave more of the disk to
+/// others. What waits here is fired again if the server is killed.
 const LINGER: Duration = Duration::from_millis(5);
 
-/// The same where the clock is fast, and waits for what is fired to be recorded.
+/// The same on a fast clock, which waits for attempts to be recorded.
 const LINGER_OF_A_FAST_CLOCK: Duration = Duration::from_millis(1);
 
 /// A batch of this size does not wait.
 const BATCH_WORTH_WRITING: usize = 256;
 
-/// How long to wait before a batch is tried again that the store could not take.
+/// How long to wait before a refused batch is tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// So many in a row that the store does not take alone are a store in trouble, and not a few records.
+/// After this many refusals in a row of single records the store is at fault, and not the records.
 const REFUSED_IN_A_ROW_MAX: usize = 8;
 
-/// How many may be set aside that the store does not take while it takes others. With more, it is the store.
+/// The most records that are set aside while the store accepts others. With more, the store is at fault.
 const STUCK_MAX: usize = 64;
 
-/// How often is tried again what was set aside.
+/// How often records that were set aside are tried again.
 const STUCK_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the recorder does next.
+/// The next step of the recorder.
 pub(crate) enum RecorderStep {
     /// Decides and settles; to be answered by [`recorded`](Machine::recorded).
     Settle(Vec<Open>),
-    /// Nothing until then, or until it is woken.
+    /// Rest until then, or until it is woken.
     Rest(Rest),
-    /// Nothing any more.
+    /// The lane has ended.
     Done,
 }
 
 /// An attempt that is not recorded yet.
 pub(crate) struct Open {
     pub(crate) fired: Fired,
-    /// The job as it is now, where it was edited while it was in flight.
+    /// The job as it is now, if it was edited while the attempt was in flight.
     pub(crate) edited: Option<(Job, Sku)>,
-    /// What is skipped by the settlement, to be told once it is recorded.
+    /// The skips of the settlement, to be reported once it is recorded.
     pub(crate) skips: Vec<Skip>,
 }
 
-/// What was fired and is not recorded.
+/// Attempts that are not recorded yet.
 pub(super) struct Recording {
     queue: Vec<Fired>,
     linger: Duration,
@@ -68,8 +68,8 @@ pub(super) struct Recording {
     out: bool,
     stuck: Vec<Open>,
     stuck_at: Duration,
-    /// Where deciding panicked: it stays claimed, which the inspector reports, and is fired again after a restart.
-    /// Given back, it would be fired again and again.
+    /// Deciding on these panicked: they stay claimed, which the inspector reports, and are fired again after a
+    /// restart. If they were given back, they would be fired again and again.
     undecided: Vec<Hold>,
 }
 
@@ -112,13 +112,13 @@ impl Work {
 }
 
 impl Machine {
-    /// Takes what was fired, to be recorded.
+    /// Takes a finished attempt to record it.
     pub(super) fn record(&mut self, fired: Fired) {
         self.wakes.recorder |= self.recording.queue.is_empty();
         self.recording.queue.push(fired);
     }
 
-    /// What the recorder does next.
+    /// The next step of the recorder.
     pub(crate) fn recorder(&mut self, uptime: Duration) -> RecorderStep {
         if self.recording.out {
             return RecorderStep::Rest(Rest::for_ever());
@@ -138,7 +138,7 @@ impl Machine {
         })
     }
 
-    /// Takes up what has queued; else what was set aside. If there is nothing to do, says what follows.
+    /// Takes what has queued, else what was set aside. If there is nothing to do, returns the step.
     fn take_up_work(&mut self, uptime: Duration) -> Option<RecorderStep> {
         let Recording { queue, linger, lingers_until, work, stuck, stuck_at, .. } = &mut self.recording;
         if !stuck.is_empty() && uptime >= *stuck_at {
@@ -163,17 +163,17 @@ impl Machine {
         None
     }
 
-    /// Keeps what could not be decided on.
+    /// Keeps attempts that could not be decided on.
     pub(crate) fn keep_undecided(&mut self, undecided: Vec<Open>, uptime: Duration) {
         for mut open in undecided {
-            let wait = open.fired.hold.take_wait();
-            self.settle_wait(wait, uptime);
+            let wait = open.fired.hold.take_clock_pause();
+            self.keep_clock_pause(wait, uptime);
             self.recording.undecided.push(open.fired.hold);
         }
     }
 
-    /// The store has answered, in the order of what it was asked. Comes back with what is over, to be dropped
-    /// elsewhere.
+    /// The store has answered, in the order of the settlements. DroppedClaims what is over, to be dropped without the
+    /// lock.
     pub(crate) fn recorded(
         &mut self,
         batch: Vec<Open>,
@@ -193,7 +193,7 @@ impl Machine {
         for (mut open, answer) in batch.into_iter().zip(answers) {
             let ending = match answer {
                 Settled::Recorded => Ending::Settled,
-                // The job was edited while it was in flight: decide on what it is now.
+                // The job was edited while the attempt was in flight: decide on the job as it is now.
                 Settled::Changed(job, sku) => {
                     open.edited = Some((*job, sku));
                     again.push(open);
@@ -220,10 +220,10 @@ impl Machine {
         over
     }
 
-    /// The store has taken none of a batch.
+    /// The store has accepted none of a batch.
     fn refused(&mut self, mut batch: Vec<Open>, trouble: &Trouble, uptime: Duration) {
         if trouble.outage().is_some() {
-            // Nothing can be written, which the store says itself: all of it waits until that is over.
+            // Nothing can be written, which the store logs itself: everything waits until that is over.
             match std::mem::replace(&mut self.recording.work, Work::Whole(Vec::new())) {
                 Work::Whole(rest) => batch.extend(rest),
                 Work::Each { left, refused, .. } => batch.extend(left.into_iter().chain(refused)),
@@ -251,8 +251,8 @@ impl Machine {
         self.end_of_each(uptime);
     }
 
-    /// Where each was tried, or so many in a row were refused that it is the store: a few are set aside, more are
-    /// tried again as a whole.
+    /// After each was tried, or after so many refusals in a row that the store is at fault: a few are set
+    /// aside, more are tried again as a batch.
     fn end_of_each(&mut self, uptime: Duration) {
         let Work::Each { left, refused, in_a_row, aside } = &mut self.recording.work else { return };
         let given_up = *in_a_row >= REFUSED_IN_A_ROW_MAX;
@@ -277,8 +277,8 @@ impl Machine {
                 tracing::error!(%job, "the store takes others but not what became of this job; set aside");
             }
             // A fast clock does not wait for it.
-            let wait = open.fired.hold.take_wait();
-            self.settle_wait(wait, uptime);
+            let wait = open.fired.hold.take_clock_pause();
+            self.keep_clock_pause(wait, uptime);
             self.recording.stuck.push(open);
         }
         let pause = if self.stopping { RETRY_PAUSE } else { STUCK_RETRY_PAUSE };

@@ -1,4 +1,4 @@
-//! Claims that are given back, until the store has taken them.
+//! Claims to give back, until the store has released them.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use punctual_store::{Fence, Trouble};
 use super::{Machine, TROUBLE_PAUSE};
 use crate::Event;
 
-/// How many are given back at once.
+/// The most claims per release.
 const BATCH_MAX: usize = 1_024;
 
-/// What is to be given back.
+/// Claims to give back.
 #[derive(Default)]
 pub(super) struct Releasing {
     waiting: Vec<(Fence, JobId)>,
-    /// Those that the store is asked to take now.
+    /// Claims that the store is being asked to release.
     out: Vec<(Fence, JobId)>,
-    /// Not before.
+    /// Not before this uptime.
     at: Duration,
 }
 
 impl Machine {
-    /// Takes in what was dropped since: slots are free at once, the claims as soon as the store knows.
-    pub(super) fn take_returns(&mut self, uptime: Duration) {
-        for returned in self.returns.take() {
+    /// Takes dropped claims: their slots are free at once, the claims as soon as the store has released them.
+    pub(super) fn take_dropped(&mut self, uptime: Duration) {
+        for returned in self.dropped_claims.take() {
             if returned.going {
                 self.next_of(&returned.target, uptime);
             }
@@ -33,7 +33,7 @@ impl Machine {
         }
     }
 
-    /// What the store is to take back now.
+    /// The claims that the store is to release now.
     pub(super) fn next_release(&mut self, uptime: Duration) -> Option<Vec<Fence>> {
         let Releasing { waiting, out, at } = &mut self.releasing;
         if waiting.is_empty() || uptime < *at || !out.is_empty() {
@@ -43,12 +43,12 @@ impl Machine {
         Some(out.iter().map(|(fence, _)| *fence).collect())
     }
 
-    /// When something is to be given back; none if nothing is.
+    /// When to give claims back; none if there are none.
     pub(super) fn release_at(&self) -> Option<Duration> {
         (!self.releasing.waiting.is_empty()).then_some(self.releasing.at)
     }
 
-    /// The store has taken claims back, or could not: then it is asked again.
+    /// The store has released claims, or failed: then it is asked again.
     pub(crate) fn released(&mut self, result: Result<(), Trouble>, uptime: Duration) {
         let out = std::mem::take(&mut self.releasing.out);
         match result {

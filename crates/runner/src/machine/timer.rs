@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use super::Machine;
 use crate::hold::Held;
 
-/// What is held, in the order of due times, then of arrival.
+/// The held claims, by due time, then in the order of arrival.
 #[derive(Default)]
-pub(super) struct Waiting(BTreeMap<Timestamp, Vec<Held>>);
+pub(super) struct TimerQueue(BTreeMap<Timestamp, Vec<Held>>);
 
-impl Waiting {
+impl TimerQueue {
     fn first(&self) -> Option<Timestamp> {
         self.0.first_key_value().map(|(due_at, _)| *due_at)
     }
@@ -36,7 +36,7 @@ impl Machine {
         self.waiting.0.entry(due_at).or_default().push(held);
     }
 
-    /// Hands to the launcher what is due, and says when the next is. What is due is always asked of the clock, so
+    /// Passes due claims to the launcher, and returns when the next is due. Always compares with the clock, so
     /// that a clock that is set back makes nothing early.
     pub(crate) fn timer(&mut self) -> Option<Timestamp> {
         let now = self.clock.now();
@@ -45,8 +45,8 @@ impl Machine {
                 break;
             }
             let mut due = first.remove();
-            // The patience of the clock begins anew.
-            due.iter_mut().for_each(|held| Self::keep_clock_waiting(self.clock.as_ref(), held));
+            // The patience of the clock starts again.
+            due.iter_mut().for_each(|held| Self::pause_clock(self.clock.as_ref(), held));
             self.due(due);
         }
         self.waiting.first()

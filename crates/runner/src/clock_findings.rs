@@ -1,4 +1,4 @@
-//! What the clock did, as findings: kept for a day, so that whoever looks after a night sees it.
+//! Steps of the clock as findings: kept for a day, so that an operator sees them the next morning.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,31 +13,31 @@ use crate::repair::RepairReport;
 /// How long an event is a finding, in time since the machine was started.
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
 
-/// How many events are kept.
+/// The most events that are kept.
 const EVENTS_MAX: usize = 32;
 
-/// Jobs that are repaired so soon after a step back were repaired because of it.
+/// Jobs that are repaired within this time after a step back were repaired because of it.
 const BELONGS: Duration = Duration::from_secs(600);
 
-/// A step back by less than this is a finding only if jobs had to be repaired.
+/// A smaller step back is a finding only if jobs had to be repaired.
 const BACK_WORTH_TELLING: SignedDuration = SignedDuration::from_secs(60);
 
-/// How often each kind of finding was.
+/// The number of findings of each kind since the start.
 pub(crate) type Totals = BTreeMap<FindingKind, u64>;
 
-/// The book of what the clock did.
+/// The recent steps of the clock.
 #[derive(Default)]
-pub(crate) struct ClockBook(Mutex<Pages>);
+pub(crate) struct ClockFindings(Mutex<State>);
 
 #[derive(Default)]
-struct Pages {
+struct State {
     events: VecDeque<Event>,
     totals: Totals,
 }
 
 struct Event {
     kind: FindingKind,
-    /// By how much the clock went; none where jobs were found without anybody seeing it go.
+    /// The size of the step; none if jobs had to be repaired and no step was seen.
     by: Option<SignedDuration>,
     at: Timestamp,
     boot: Duration,
@@ -46,8 +46,8 @@ struct Event {
     counted: bool,
 }
 
-impl ClockBook {
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+impl ClockFindings {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -56,50 +56,50 @@ impl ClockBook {
             ClockEvent::Forward => FindingKind::ClockForward,
             ClockEvent::Back => FindingKind::ClockBack,
             ClockEvent::Held => {
-                // It is a finding as long as it is held.
-                *self.pages().totals.entry(FindingKind::ClockHeld).or_default() += 1;
+                // It is a finding while it is held.
+                *self.state().totals.entry(FindingKind::ClockHeld).or_default() += 1;
                 return;
             }
             ClockEvent::Returned => return,
         };
-        self.pages().add(Event::new(kind, Some(news.by), news.at, news.boot));
+        self.state().add(Event::new(kind, Some(news.by), news.at, news.boot));
     }
 
-    /// Notes that jobs were repaired, with the step that made it necessary if that was seen.
+    /// Records that jobs were repaired, with the step that made it necessary if that was seen.
     pub(crate) fn note_repaired(&self, report: &RepairReport, now: Timestamp, boot: Duration) {
         if report.repaired_count == 0 {
             return;
         }
-        let mut pages = self.pages();
-        let last = pages.events.iter().rposition(|event| event.kind == FindingKind::ClockBack);
-        let mut event = match last.and_then(|last| pages.events.remove(last)) {
+        let mut state = self.state();
+        let last = state.events.iter().rposition(|event| event.kind == FindingKind::ClockBack);
+        let mut event = match last.and_then(|last| state.events.remove(last)) {
             Some(event) if boot.saturating_sub(event.boot) < BELONGS => event,
             other => {
-                pages.events.extend(other);
+                state.events.extend(other);
                 Event::new(FindingKind::ClockBack, None, now, boot)
             }
         };
         event.repaired_count += report.repaired_count;
         event.latest_at = event.latest_at.max(report.latest_at);
-        pages.add(event);
+        state.add(event);
     }
 
-    /// What is to be found at the moment, and how often each kind was since the start.
+    /// The present findings, and the totals of each kind since the start.
     pub(crate) fn findings(&self, clock: &ClockWatch, now: Timestamp) -> (Vec<Finding>, Totals) {
         let boot = clock.boot();
-        let pages = self.pages();
+        let state = self.state();
         let young = |event: &&Event| boot.saturating_sub(event.boot) < KEPT && event.worth_telling();
-        let mut findings: Vec<Finding> = pages.events.iter().filter(young).map(Event::finding).collect();
+        let mut findings: Vec<Finding> = state.events.iter().filter(young).map(Event::finding).collect();
         if let Some(by) = clock.held() {
             let detail =
                 format!("the clock is {} ahead of where it should be; nothing fires for now", span(by));
             findings.push(finding(FindingKind::ClockHeld, detail, now));
         }
-        (findings, pages.totals.clone())
+        (findings, state.totals.clone())
     }
 }
 
-impl Pages {
+impl State {
     fn add(&mut self, mut event: Event) {
         if event.worth_telling() && !event.counted {
             event.counted = true;
@@ -146,7 +146,7 @@ fn finding(kind: FindingKind, detail: String, found_at: Timestamp) -> Finding {
     Finding { kind, subject: Subject::Clock, key: None, detail, found_at }
 }
 
-/// A time for people, whichever way it goes.
+/// A duration for people, without its sign.
 pub(crate) fn span(by: SignedDuration) -> String {
     let seconds = by.unsigned_abs().as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);

@@ -1,4 +1,4 @@
-//! What was found: which findings hold now, and how many there were. Bounded, whatever is found.
+//! The findings: which are open, and how many there were. Bounded, whatever is found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use punctual_model::inspect::{DueEntry, Finding, FindingKind, Flaw, KindCount, P
 use punctual_model::{Chain, JobId, JobKey};
 use punctual_store::{Extent, Trouble};
 
-/// How many findings are kept. Where there are more, something is so wrong that the first ones show it.
+/// The most findings that are kept. If there are more, the first ones show what is wrong.
 const FINDINGS_MAX: usize = 1_000;
 
-/// How many suspects wait to be looked at.
+/// The most suspects that wait to be examined.
 const SUSPECTS_MAX: usize = 1_000;
 
-/// How many lines are logged between two looks; of the others, how many there were.
+/// The most log lines between two looks; of the others only the number is logged.
 const LINES_MAX: usize = 50;
 
-/// The book of findings.
+/// The findings of an inspector.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct Findings {
     pub(super) enabled: bool,
     pub(super) extent: Option<Extent>,
     pub(super) oldest_due: Option<DueEntry>,
@@ -26,29 +26,29 @@ pub(super) struct Book {
     last_pass: Option<Pass>,
     pass_count: u64,
     open: BTreeMap<(Subject, FindingKind), Finding>,
-    /// What others have met and could not read, to be looked at next.
+    /// What others have met and could not read, to be examined next.
     suspects: BTreeSet<Subject>,
     totals: BTreeMap<FindingKind, u64>,
-    /// What was found and not kept: now, in the walk under way, and in the last that ended.
-    unkept_waits: BTreeMap<FindingKind, u64>,
+    /// Findings that were not kept: now, in the pass under way, and in the last complete one.
+    unkept_pending: BTreeMap<FindingKind, u64>,
     unkept_walk: BTreeMap<FindingKind, u64>,
     unkept_last: BTreeMap<FindingKind, u64>,
-    /// The most that were found at once and not kept: the same ones are found again in every walk.
+    /// The most that were not kept at once: every pass finds the same ones again.
     unkept_most: BTreeMap<FindingKind, u64>,
     troubles: BTreeMap<Task, String>,
     problems: Vec<String>,
     line_count: usize,
 }
 
-/// Who reads the store.
+/// The task that reads the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Task {
     Look,
     Walk,
 }
 
-impl Book {
-    /// What is wrong with what is stored of something; nothing, if it is sound or gone.
+impl Findings {
+    /// Sets the flaws of a stored subject; none if it is sound or gone.
     pub(super) fn set_stored(
         &mut self,
         subject: &Subject,
@@ -61,7 +61,7 @@ impl Book {
             .range((subject.clone(), FindingKind::ALL[0])..)
             .take_while(|((of, _), _)| of == subject)
             .map(|(place, _)| place.clone())
-            .filter(|(_, kind)| !kind.is_wait() && !flaws.iter().any(|flaw| flaw.kind == *kind))
+            .filter(|(_, kind)| !kind.is_lasting() && !flaws.iter().any(|flaw| flaw.kind == *kind))
             .collect();
         gone.iter().for_each(|place| self.close(place));
         for flaw in flaws {
@@ -79,58 +79,59 @@ impl Book {
         }
     }
 
-    /// All that has been waiting for too long; what is not among it is over.
-    pub(super) fn set_waits(&mut self, findings: Vec<Finding>) {
+    /// Sets everything that has lasted too long; other findings of these kinds are closed.
+    pub(super) fn set_pending(&mut self, findings: Vec<Finding>) {
         let found: BTreeSet<_> =
             findings.iter().map(|finding| (finding.subject.clone(), finding.kind)).collect();
-        let over = |place: &&(Subject, FindingKind)| place.1.is_wait() && !found.contains(place);
+        let over = |place: &&(Subject, FindingKind)| place.1.is_lasting() && !found.contains(place);
         let gone: Vec<_> = self.open.keys().filter(over).cloned().collect();
         gone.iter().for_each(|place| self.close(place));
-        self.unkept_waits.clear();
+        self.unkept_pending.clear();
         for finding in findings {
             let kind = finding.kind;
             if !self.open(finding) {
-                *self.unkept_waits.entry(kind).or_default() += 1;
+                *self.unkept_pending.entry(kind).or_default() += 1;
                 self.count_unkept(kind);
             }
         }
     }
 
-    /// Whether such a finding is there already.
+    /// Whether there is such a finding.
     pub(super) fn has(&self, job: JobId, kind: FindingKind) -> bool {
         self.open.contains_key(&(Subject::Job(job), kind))
     }
 
-    /// Whether something is known to be wrong with what is stored of a job.
+    /// Whether there is a finding about what is stored of a job.
     pub(super) fn has_stored(&self, job: JobId) -> bool {
         let job = Subject::Job(job);
         let of_job =
             self.open.range((job.clone(), FindingKind::ALL[0])..).take_while(|((of, _), _)| *of == job);
-        of_job.map(|((_, kind), _)| kind).any(|kind| !kind.is_wait())
+        of_job.map(|((_, kind), _)| kind).any(|kind| !kind.is_lasting())
     }
 
-    /// What is behind one and has something wrong with what is stored of it; at most `limit`.
+    /// Subjects after one that have findings about what is stored; at most `limit`.
     pub(super) fn stored_behind(&self, behind: Option<&Subject>, limit: usize) -> Vec<Subject> {
-        let stored = self.open.keys().filter(|(of, kind)| behind.is_none_or(|it| of > it) && !kind.is_wait());
+        let stored =
+            self.open.keys().filter(|(of, kind)| behind.is_none_or(|it| of > it) && !kind.is_lasting());
         let mut subjects: Vec<Subject> = stored.map(|(of, _)| of.clone()).collect();
         subjects.dedup();
         subjects.truncate(limit);
         subjects
     }
 
-    /// Something could not be read. What there is no room for is met again by whoever met it.
+    /// Something could not be read. If there is no room for it, it will be met again.
     pub(super) fn suspect(&mut self, subject: Subject) {
         if self.suspects.len() < SUSPECTS_MAX {
             self.suspects.insert(subject);
         }
     }
 
-    /// Takes some of what could not be read, to look at it.
+    /// Takes some suspects to examine them.
     pub(super) fn take_suspects(&mut self, limit: usize) -> Vec<Subject> {
         std::iter::from_fn(|| self.suspects.pop_first()).take(limit).collect()
     }
 
-    /// Writes a finding down; false if there is no room. One that is there already keeps its time.
+    /// Adds a finding; false if there is no room. One that is there already keeps its time.
     fn open(&mut self, finding: Finding) -> bool {
         let place = (finding.subject.clone(), finding.kind);
         if let Some(known) = self.open.get_mut(&place) {
@@ -161,13 +162,13 @@ impl Book {
         }
     }
 
-    /// Whether there is room in the log for one more line. What flaps must not flood it.
+    /// Whether another line may be logged: a finding that comes and goes must not flood the log.
     fn has_line(&mut self) -> bool {
         self.line_count += 1;
         self.line_count <= LINES_MAX
     }
 
-    /// A look begins: lines that were left out are summed up.
+    /// Begins a look: logs how many lines were left out.
     pub(super) fn begin_look(&mut self) {
         let count = std::mem::take(&mut self.line_count).saturating_sub(LINES_MAX);
         if count > 0 {
@@ -176,7 +177,7 @@ impl Book {
     }
 
     fn count_unkept(&mut self, kind: FindingKind) {
-        let now = [&self.unkept_waits, &self.unkept_walk];
+        let now = [&self.unkept_pending, &self.unkept_walk];
         let now = now.iter().filter_map(|unkept| unkept.get(&kind)).sum();
         if self.unkept_most.is_empty() {
             tracing::warn!(
@@ -204,7 +205,7 @@ impl Book {
         self.unkept_last = std::mem::take(&mut self.unkept_walk);
     }
 
-    /// The store could not be read, or could again. Told once.
+    /// The store could not be read, or can be read again. Logged once.
     pub(super) fn note_trouble(&mut self, task: Task, trouble: Option<Trouble>) {
         let text = trouble.map(|trouble| Chain(&trouble).to_string());
         match (self.troubles.remove(&task), &text) {
@@ -217,7 +218,7 @@ impl Book {
         self.troubles.extend(text.map(|text| (task, text)));
     }
 
-    /// What is wrong with the store as a whole. Told when it begins and when it is over.
+    /// What is wrong with the store as a whole. Logged when it begins and when it is over.
     pub(super) fn set_problems(&mut self, problems: Vec<String>) {
         let old = std::mem::take(&mut self.problems);
         for problem in problems.iter().filter(|problem| !old.contains(problem)) {
@@ -233,7 +234,7 @@ impl Book {
         let count = |kind| {
             let kept = self.open.keys().filter(|(_, of)| *of == kind).count();
             let of = |unkept: &BTreeMap<FindingKind, u64>| unkept.get(&kind).copied().unwrap_or(0);
-            let unkept = of(&self.unkept_waits) + of(&self.unkept_walk).max(of(&self.unkept_last));
+            let unkept = of(&self.unkept_pending) + of(&self.unkept_walk).max(of(&self.unkept_last));
             let total = self.totals.get(&kind).copied().unwrap_or(0);
             KindCount { kind, open: kept as u64 + unkept, total }
         };
@@ -253,7 +254,7 @@ impl Book {
     }
 }
 
-/// The name of what is not a job.
+/// The name of a subject that is not a job.
 fn name(subject: &Subject) -> Option<String> {
     match subject {
         Subject::Job(_) | Subject::Clock => None,
@@ -281,43 +282,43 @@ mod tests {
         }
     }
 
-    fn counts(book: &Book, kind: FindingKind) -> (u64, u64) {
-        let counts = book.report().counts;
+    fn counts(findings: &Findings, kind: FindingKind) -> (u64, u64) {
+        let counts = findings.report().counts;
         let count = counts.iter().find(|count| count.kind == kind).unwrap();
         (count.open, count.total)
     }
 
     #[test]
     fn a_finding_is_counted_once_until_it_is_gone() {
-        let mut book = Book::default();
+        let mut findings = Findings::default();
         let now = Timestamp::UNIX_EPOCH;
         let both = [flaw(FindingKind::NoEntry), flaw(FindingKind::Counters)];
-        book.set_stored(&Subject::Job(JobId(1)), None, &both, now);
-        book.set_stored(&Subject::Job(JobId(1)), None, &both, now);
-        book.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
-        assert_eq!(counts(&book, FindingKind::NoEntry), (2, 2));
-        book.set_waits(vec![wait(1, FindingKind::Overdue)]);
-        book.set_stored(&Subject::Job(JobId(1)), None, &both[1..], now);
-        assert_eq!(counts(&book, FindingKind::NoEntry), (1, 2));
-        assert_eq!(counts(&book, FindingKind::Counters), (1, 1));
-        assert_eq!(counts(&book, FindingKind::Overdue), (1, 1), "of another source");
-        book.set_waits(Vec::new());
-        book.set_stored(&Subject::Job(JobId(1)), None, &[], now);
-        book.set_stored(&Subject::Job(JobId(2)), None, &[], now);
-        assert_eq!(book.report().findings, []);
-        assert_eq!(counts(&book, FindingKind::NoEntry), (0, 2));
-        book.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
-        assert_eq!(counts(&book, FindingKind::NoEntry), (1, 3));
+        findings.set_stored(&Subject::Job(JobId(1)), None, &both, now);
+        findings.set_stored(&Subject::Job(JobId(1)), None, &both, now);
+        findings.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
+        assert_eq!(counts(&findings, FindingKind::NoEntry), (2, 2));
+        findings.set_pending(vec![wait(1, FindingKind::Overdue)]);
+        findings.set_stored(&Subject::Job(JobId(1)), None, &both[1..], now);
+        assert_eq!(counts(&findings, FindingKind::NoEntry), (1, 2));
+        assert_eq!(counts(&findings, FindingKind::Counters), (1, 1));
+        assert_eq!(counts(&findings, FindingKind::Overdue), (1, 1), "of another source");
+        findings.set_pending(Vec::new());
+        findings.set_stored(&Subject::Job(JobId(1)), None, &[], now);
+        findings.set_stored(&Subject::Job(JobId(2)), None, &[], now);
+        assert_eq!(findings.report().findings, []);
+        assert_eq!(counts(&findings, FindingKind::NoEntry), (0, 2));
+        findings.set_stored(&Subject::Job(JobId(2)), None, &both[..1], now);
+        assert_eq!(counts(&findings, FindingKind::NoEntry), (1, 3));
     }
 
     #[test]
     fn however_much_is_wrong_the_book_stays_small() {
-        let mut book = Book::default();
+        let mut findings = Findings::default();
         let many = i64::try_from(FINDINGS_MAX).unwrap() + 500;
         for _ in 0..3 {
-            book.begin_pass(Extent { schema_version: 1, last_job: JobId(many) });
+            findings.begin_pass(Extent { schema_version: 1, last_job: JobId(many) });
             for job in 1..=many {
-                book.set_stored(
+                findings.set_stored(
                     &Subject::Job(JobId(job)),
                     None,
                     &[flaw(FindingKind::NoEntry)],
@@ -325,11 +326,11 @@ mod tests {
                 );
             }
             let took = std::time::Duration::ZERO;
-            book.end_pass(Pass { ended_at: Timestamp::UNIX_EPOCH, took, job_count: 1 });
-            assert_eq!(book.report().findings.len(), FINDINGS_MAX);
-            assert_eq!(counts(&book, FindingKind::NoEntry), (1_500, 1_500));
+            findings.end_pass(Pass { ended_at: Timestamp::UNIX_EPOCH, took, job_count: 1 });
+            assert_eq!(findings.report().findings.len(), FINDINGS_MAX);
+            assert_eq!(counts(&findings, FindingKind::NoEntry), (1_500, 1_500));
         }
-        let behind = book.stored_behind(Some(&Subject::Job(JobId(10))), 3);
+        let behind = findings.stored_behind(Some(&Subject::Job(JobId(10))), 3);
         assert_eq!(behind, [11, 12, 13].map(|job| Subject::Job(JobId(job))));
     }
 }
