@@ -1,4 +1,4 @@
-//! A caller of the API: what its routes do through the edit layer, without HTTP.
+//! A caller of the API: calls the edit layer like the routes do, without HTTP.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use punctual_model::{
 use punctual_recurrence::Frequency;
 use punctual_store::Resources;
 
-use crate::ledger::{Book, Intent};
+use crate::oracle::{Intent, SharedOracle};
 
 /// Why a call was not carried out.
 #[derive(Debug)]
 pub(crate) enum Denied {
-    /// There is no such thing.
+    /// There is no such job or collection.
     Missing,
     /// The job is completed or faulted.
     Final,
@@ -22,13 +22,13 @@ pub(crate) enum Denied {
     Full,
     /// The collection is not enabled.
     Off,
-    /// Too many runs wait.
-    Crowded,
-    /// The store is in trouble; the write may have happened.
+    /// Too many runs are waiting.
+    TooManyRuns,
+    /// The store failed; the write may have happened.
     Trouble,
 }
 
-/// What is rejected by who makes the change: nothing.
+/// The error of a function that makes a change: none of them fails.
 type Never = std::convert::Infallible;
 
 impl From<EditError<Never>> for Denied {
@@ -38,7 +38,7 @@ impl From<EditError<Never>> for Denied {
             EditError::Final(..) => Self::Final,
             EditError::TooManyJobs(..) | EditError::TooManyCollections(..) => Self::Full,
             EditError::CollectionDisabled(_) => Self::Off,
-            EditError::TooManyRuns => Self::Crowded,
+            EditError::TooManyRuns => Self::TooManyRuns,
             EditError::Trouble(_) => Self::Trouble,
             EditError::Rejected(never) => match never {},
             EditError::Denied(whom) => panic!("everybody may do everything: {whom:?}"),
@@ -52,25 +52,29 @@ impl From<EditError<Never>> for Denied {
 /// Calls the API of one store.
 pub(crate) struct Caller<'a> {
     pub(crate) store: &'a dyn Resources,
-    pub(crate) book: &'a Book,
+    pub(crate) shared_oracle: &'a SharedOracle,
     pub(crate) clock: Arc<dyn Clock>,
     limits: Limits,
     who: access::Caller,
 }
 
 impl<'a> Caller<'a> {
-    pub(crate) fn new(store: &'a dyn Resources, book: &'a Book, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        store: &'a dyn Resources,
+        shared_oracle: &'a SharedOracle,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let mut limits = Limits::default();
-        // The plans of a world differ in how many jobs a collection may have.
+        // The plans of a world differ only in how many jobs a collection may have.
         limits.free.recurrence_max.frequency = Frequency::Minute;
         limits.free.authentication = true;
-        Self { store, book, clock, limits, who: access::Caller::anonymous() }
+        Self { store, shared_oracle, clock, limits, who: access::Caller::anonymous() }
     }
 
     pub(crate) async fn put(&self, key: &JobKey, spec: &JobSpec) -> Result<(), Denied> {
         let editor = self.editor();
         let put = editor.put_job(key, |_, _, at| {
-            self.book.open().intend(Intent::Put { spec: spec.clone(), at });
+            self.shared_oracle.lock().intend(Intent::Put { spec: spec.clone(), at });
             std::future::ready(Ok(spec.clone()))
         });
         put.await?;
@@ -85,7 +89,7 @@ impl<'a> Caller<'a> {
         let editor = self.editor();
         let patch = editor.patch_job(key, |_, job, at| {
             let spec = merge(&job.spec);
-            self.book.open().intend(Intent::Patch { spec: spec.clone(), at });
+            self.shared_oracle.lock().intend(Intent::Patch { spec: spec.clone(), at });
             std::future::ready(Ok(spec))
         });
         patch.await?;
@@ -93,7 +97,7 @@ impl<'a> Caller<'a> {
     }
 
     pub(crate) async fn run(&self, key: &JobKey) -> Result<(), Denied> {
-        self.book.open().intend(Intent::Run);
+        self.shared_oracle.lock().intend(Intent::Run);
         self.editor().run_job(key).await?;
         Ok(())
     }
@@ -134,6 +138,6 @@ impl<'a> Caller<'a> {
     }
 
     fn intend_collection(&self) {
-        self.book.open().intend(Intent::Collection { at: self.clock.now() });
+        self.shared_oracle.lock().intend(Intent::Collection { at: self.clock.now() });
     }
 }

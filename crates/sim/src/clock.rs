@@ -1,4 +1,4 @@
-//! Time and randomness that the world owns.
+//! The clock and the random numbers of a world.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, Mint};
 
-use crate::dice::Dice;
 use crate::op::dawn;
+use crate::rng::Rng;
 
-/// The clock of one node: the world's time and how far the node is off.
+/// The clock of one node: the time of the world plus the skew of the node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeClock {
-    /// What the wall clock shows.
+    /// What the wall clock shows, since the start of the world.
     elapsed_ms: Arc<AtomicI64>,
     /// How much time has really passed.
     passed_ms: Arc<AtomicU64>,
@@ -21,7 +21,7 @@ pub(crate) struct NodeClock {
 }
 
 impl NodeClock {
-    /// A clock of the same world that is not off.
+    /// A clock of the same world without skew.
     pub(crate) fn another(&self) -> Self {
         let (elapsed_ms, passed_ms) = (Arc::clone(&self.elapsed_ms), Arc::clone(&self.passed_ms));
         Self { elapsed_ms, passed_ms, skew_ms: Arc::default() }
@@ -43,7 +43,7 @@ impl NodeClock {
         Duration::from_millis(self.passed_ms.load(Ordering::Relaxed))
     }
 
-    /// Sets how far this clock is off.
+    /// Sets the skew of this clock.
     pub(crate) fn set_skew(&self, ms: i64) {
         self.skew_ms.store(ms, Ordering::Relaxed);
     }
@@ -56,13 +56,13 @@ impl Clock for NodeClock {
     }
 }
 
-/// A mint of one world.
+/// A source of numbers that counts.
 #[derive(Debug, Default)]
 pub(crate) struct Counting(AtomicU64);
 
 impl Mint for Counting {
     fn random(&self) -> u128 {
-        let mut dice = Dice::new(self.0.fetch_add(1, Ordering::Relaxed));
-        u128::from(dice.roll()) << 64 | u128::from(dice.roll())
+        let mut rng = Rng::new(self.0.fetch_add(1, Ordering::Relaxed));
+        u128::from(rng.next_number()) << 64 | u128::from(rng.next_number())
     }
 }

@@ -1,96 +1,96 @@
-//! What was seen of a real process, judged by the ledger of the simulator.
+//! What was seen of a real process, judged by the oracle of the simulator.
 //!
-//! A world tells the ledger of each step as it happens. From outside a process that is killed again and
-//! again less is seen: what arrived at the receiver, what the API answered, and what it shows afterwards. Two
-//! things stay unknown, and are the only tolerance there is:
+//! A world reports each step to the oracle as it happens. Of a process that is killed again and again less is
+//! seen from outside: what arrived at the receiver, what the API answered, and what it shows afterwards. Two
+//! things stay unknown, and they are the only tolerance:
 //!
-//! - the exact moment of a call: it is carried out at some instant between asking and answering, on the
-//!   clock of the server; and with it the order of calls and attempts that come so close to one another;
-//! - whether a call was carried out whose answer never came.
+//! - the exact instant of a call: it is carried out at some instant between request and answer, on the clock of
+//!   the server; and so the order of calls and attempts that are close to one another;
+//! - whether a call without an answer was carried out.
 //!
-//! So orders and instants are tried ([`path`]) until the ledger finds nothing wrong with one of them. If it
+//! So orders and instants are tried ([`path`]) until the oracle finds nothing wrong with one of them. If it
 //! finds something wrong with each, that is a failure.
 
-mod course;
 mod path;
 mod story;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Counters, JobKey, JobSpec, JobState, RecordStatus, SkipReason, Sku};
 
-use self::course::course;
 use self::path::find_path;
-use crate::ledger::Sights;
+use self::timeline::timeline;
+use crate::oracle::Coverage;
 
-/// All that was seen of a process and those that came after it on the same data.
+/// All that was seen of a process and its successors on the same data.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// One after the other.
+    /// The processes, in order.
     pub lives: Vec<Life>,
-    /// Each job that was ever made.
+    /// Each job that was ever created.
     pub jobs: Vec<JobEvidence>,
-    /// How long a commit may take before others see it: calls and attempts that are closer to one another
-    /// can have happened in either order.
+    /// How long a commit may take before others see it: calls and attempts that are closer to one another can
+    /// have happened in either order.
     pub slack: SignedDuration,
 }
 
-/// From the start of a process to its end, on its clock, which never goes back from one to the next.
+/// A process from its start to its end, on its clock, which never goes back from one to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
-    /// Not later than its first moment.
+    /// Not later than its start.
     pub from: Timestamp,
-    /// Not earlier than its last moment.
+    /// Not earlier than its end.
     pub to: Timestamp,
-    /// It was killed: what was in flight is not recorded.
+    /// It was killed: attempts in flight are not recorded.
     pub killed: bool,
 }
 
 /// What was seen of a job, from its creation to its deletion.
 #[derive(Clone, Debug)]
 pub struct JobEvidence {
-    /// Which.
+    /// The key of the job.
     pub key: JobKey,
     /// The plan of its collection.
     pub sku: Sku,
-    /// All definitions that were asked for.
+    /// All definitions that were written.
     pub specs: Vec<JobSpec>,
-    /// What was asked, one after the other. The first is the PUT that made the job.
-    pub asks: Vec<Ask>,
-    /// What arrived at the receiver, in that order.
+    /// The calls, in order. The first is the PUT that created the job.
+    pub calls: Vec<ApiCall>,
+    /// The requests that arrived at the receiver, in order.
     pub deliveries: Vec<Delivery>,
-    /// What its history shows at the end, in the order of writing; none if it was deleted.
-    pub records: Option<Vec<Noted>>,
-    /// What its history showed before.
-    pub earlier_records: Vec<Noted>,
-    /// The occurrences that are skipped, and why.
+    /// Its history at the end, in the order of writing; none if it was deleted.
+    pub records: Option<Vec<SeenRecord>>,
+    /// Records that its history showed earlier.
+    pub earlier_records: Vec<SeenRecord>,
+    /// The skipped occurrences, with the reason.
     pub skipped: Vec<(Timestamp, SkipReason)>,
-    /// The occurrences that are shown as made, and whether as succeeded.
+    /// The occurrences that are shown as started, and whether as succeeded.
     pub made: Vec<(Timestamp, bool)>,
 }
 
 /// A call of the API.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    /// The index of the life that it was made in.
+pub struct ApiCall {
+    /// The index of the process that it was sent to.
     pub life: usize,
-    /// Not later than the moment at which it was carried out.
+    /// Not later than when it was carried out.
     pub from: Timestamp,
-    /// Not earlier than that.
+    /// Not earlier than when it was carried out.
     pub to: Timestamp,
     /// What for.
-    pub what: What,
+    pub what: CallKind,
     /// Whether it was answered; if not, it may have been carried out or not.
     pub answered: bool,
     /// What the answer shows.
-    pub shown: Option<Sight>,
+    pub shown: Option<JobView>,
 }
 
-/// What is asked for. Definitions are indices of [`JobEvidence::specs`].
+/// The kinds of calls. Definitions are indices of [`JobEvidence::specs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum What {
+pub enum CallKind {
     Put(usize),
     Patch(usize),
     Run,
@@ -101,7 +101,7 @@ pub enum What {
 /// What an answer shows of a job.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Sight {
+pub struct JobView {
     pub spec: usize,
     pub state: JobState,
     pub counters: Counters,
@@ -112,31 +112,31 @@ pub struct Sight {
 /// A request that arrived at the receiver.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The index of the life that it was made in.
+    /// The index of the process that sent it.
     pub life: usize,
-    /// Not later than the moment at which the attempt began.
+    /// Not later than the start of the attempt.
     pub from: Timestamp,
-    /// Not earlier than that.
+    /// Not earlier than the start of the attempt.
     pub to: Timestamp,
     /// The definition that it was made by.
     pub spec: usize,
     /// 0 for the main action, 1 to 5 for error actions.
     pub step: u8,
-    /// Which attempt it says it is.
+    /// The attempt number that it has.
     pub attempt: u32,
-    /// When it says it was expected, in whole seconds.
+    /// The expected time that it has, in whole seconds.
     pub expected_at: Timestamp,
-    /// What it says that identifies it.
+    /// The execution tag that it has.
     pub tag: String,
-    /// Whether the receiver answered that it succeeded.
+    /// Whether the receiver answered with success.
     pub succeeds: bool,
 }
 
 /// A record as the history shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as in a record")]
-pub struct Noted {
-    /// What tells it from all others, and grows.
+pub struct SeenRecord {
+    /// Unique and ascending.
     pub sequence: i64,
     pub nominal_at: Timestamp,
     pub started_at: Timestamp,
@@ -148,41 +148,41 @@ pub struct Noted {
     pub ordinal: u32,
 }
 
-/// What evidence came to.
+/// The result of judging evidence.
 #[derive(Debug, Default)]
 pub struct Judgement {
     /// What is wrong; empty if nothing is.
     pub problems: Vec<String>,
-    /// All that was seen of the first job with which something is wrong.
+    /// All that was seen of the first job with a problem.
     pub story: Option<String>,
-    /// What was seen.
-    pub sights: Sights,
+    /// What was covered.
+    pub coverage: Coverage,
     /// Occurrences with an outcome: started or skipped.
     pub outcome_count: usize,
     /// Deliveries of attempts that had been delivered before.
     pub repeated_count: usize,
 }
 
-/// Judges all that was seen.
+/// Judges evidence.
 pub fn judge(evidence: &Evidence) -> Judgement {
     let mut judgement = Judgement::default();
     judgement.problems.extend(shared_tags(evidence));
     for job in &evidence.jobs {
         let name = &job.key.name;
-        let course = match course(job, evidence) {
-            Ok(course) => course,
+        let timeline = match timeline(job, evidence) {
+            Ok(timeline) => timeline,
             Err(problems) => {
                 judgement.problems.extend(problems.into_iter().map(|problem| format!("{name}: {problem}")));
                 judgement.story.get_or_insert_with(|| job.story(&evidence.lives));
                 continue;
             }
         };
-        judgement.repeated_count += course.repeated_count;
-        match find_path(job, evidence, &course) {
+        judgement.repeated_count += timeline.repeated_count;
+        match find_path(job, evidence, &timeline) {
             Ok(found) => {
                 judgement.outcome_count += found.outcome_count;
-                for (what, count) in found.sights {
-                    *judgement.sights.entry(what).or_default() += count;
+                for (what, count) in found.coverage {
+                    *judgement.coverage.entry(what).or_default() += count;
                 }
             }
             Err(problems) => {

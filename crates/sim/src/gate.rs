@@ -1,4 +1,4 @@
-//! Where a tick can be held, and who polls it until then.
+//! Points at which a tick can be paused, and how it is polled until then.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::thread::Thread;
 
 use crate::op::Point;
 
-/// The gate of one node: a tick that comes to a closed point stays there.
+/// The gate of one node: a tick that reaches a closed point stays there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<State>>);
 
@@ -37,7 +37,7 @@ impl Gate {
         self.state().parked
     }
 
-    /// Goes through if the gate is open at this point, else stays.
+    /// Returns if the gate is open at this point, else stays.
     pub(crate) async fn pass(&self, point: Point) {
         poll_fn(|_| {
             let mut state = self.state();
@@ -48,18 +48,18 @@ impl Gate {
     }
 }
 
-/// A future that a node is in the middle of.
-pub(crate) type Course<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// A future of a node that may be paused.
+pub(crate) type NodeFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Goes on with a future until it is done, or stays at the gate: then it comes back.
-pub(crate) fn drive<T>(mut course: Course<T>, gate: &Gate) -> Result<T, Course<T>> {
+/// Polls a future until it is done; returns it if it stays at the gate.
+pub(crate) fn drive<T>(mut future: NodeFuture<T>, gate: &Gate) -> Result<T, NodeFuture<T>> {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
-        match course.as_mut().poll(&mut context) {
+        match future.as_mut().poll(&mut context) {
             Poll::Ready(done) => return Ok(done),
-            Poll::Pending if gate.parked() => return Err(course),
-            // A thread of the store will answer.
+            Poll::Pending if gate.parked() => return Err(future),
+            // A thread of the store will wake this one.
             Poll::Pending => std::thread::park(),
         }
     }

@@ -1,7 +1,7 @@
 //! Histories from seeds.
 
-use crate::dice::Dice;
 use crate::op::{Answer, Call, Change, Kind, Op, Point, Retry, Sketch, Unit, When};
+use crate::rng::Rng;
 use crate::world::{COLLECTIONS, JOBS, NODES};
 
 const SECOND: i64 = 1_000;
@@ -11,12 +11,12 @@ const DAY: i64 = 24 * HOUR;
 
 /// The history of a seed.
 pub fn history(seed: u64) -> Vec<Op> {
-    let mut dice = Dice::new(seed);
-    // Some worlds have one node and one job: what goes wrong there is easier to read.
-    let nodes = dice.below(NODES) + 1;
-    let jobs = dice.pick(&[1, 1, 2, 2, 3, 4, JOBS]);
-    let length = 10 + dice.below(70);
-    let mut author = Author { dice, nodes, jobs, now_ms: 0, ops: Vec::with_capacity(length) };
+    let mut rng = Rng::new(seed);
+    // Some worlds have one node and one job: failures there are easier to read.
+    let nodes = rng.below(NODES) + 1;
+    let jobs = rng.pick(&[1, 1, 2, 2, 3, 4, JOBS]);
+    let length = 10 + rng.below(70);
+    let mut author = Author { rng, nodes, jobs, now_ms: 0, ops: Vec::with_capacity(length) };
     for job in 0..jobs.min(3) {
         author.put(job);
     }
@@ -27,7 +27,7 @@ pub fn history(seed: u64) -> Vec<Op> {
 }
 
 struct Author {
-    dice: Dice,
+    rng: Rng,
     nodes: usize,
     jobs: usize,
     now_ms: i64,
@@ -36,8 +36,8 @@ struct Author {
 
 impl Author {
     fn write(&mut self) {
-        let (node, job) = (self.dice.below(self.nodes), self.dice.below(self.jobs));
-        match self.dice.below(100) {
+        let (node, job) = (self.rng.below(self.nodes), self.rng.below(self.jobs));
+        match self.rng.below(100) {
             0..22 => {
                 self.pass();
                 self.ops.push(Op::Tick(node));
@@ -50,7 +50,7 @@ impl Author {
             32..38 => self.ops.push(Op::Tick(node)),
             38..50 => self.interrupt(node, job),
             50..58 => {
-                let (answer, times) = (self.answer(), 1 + self.dice.below(6));
+                let (answer, times) = (self.answer(), 1 + self.rng.below(6));
                 self.ops.push(Op::Answer(job, answer, u32::try_from(times).unwrap_or(1)));
             }
             58..63 => self.put(job),
@@ -62,7 +62,7 @@ impl Author {
             79..84 => self.ops.push(Op::Run(job)),
             84..86 => self.ops.push(Op::Delete(job)),
             86..92 => {
-                let call = self.dice.pick(&[
+                let call = self.rng.pick(&[
                     Call::Claim,
                     Call::NextDue,
                     Call::Begin,
@@ -72,49 +72,49 @@ impl Author {
                     Call::Read,
                     Call::Write,
                 ]);
-                let when = self.dice.pick(&[When::Before, When::After]);
-                let kind = self.dice.pick(&[Kind::Busy, Kind::Full, Kind::Closed]);
-                // A few in a row are more than a moment, and some are set aside.
-                let times = if self.dice.once_in(3) { 1 + self.dice.below(12) } else { 1 };
+                let when = self.rng.pick(&[When::Before, When::After]);
+                let kind = self.rng.pick(&[Kind::Busy, Kind::Full, Kind::Closed]);
+                // Several in a row are longer than a moment, and some are set aside.
+                let times = if self.rng.once_in(3) { 1 + self.rng.below(12) } else { 1 };
                 self.ops.extend(std::iter::repeat_n(Op::Fault(call, when, kind), times));
             }
             92..94 => {
                 let ms = self.distance().min(3 * HOUR);
-                let ms = if self.dice.once_in(2) { ms } else { -ms };
+                let ms = if self.rng.once_in(2) { ms } else { -ms };
                 self.jump(ms);
                 self.ops.push(Op::Repair(node));
             }
             94 => self.excursion(node, job),
-            95 if self.dice.once_in(2) => {
-                let ms = self.dice.between(30, 70) * DAY;
+            95 if self.rng.once_in(2) => {
+                let ms = self.rng.between(30, 70) * DAY;
                 self.now_ms += ms;
                 self.ops.push(Op::Advance(ms));
                 self.ops.push(Op::KeepHouse(node));
             }
             95..97 => {
-                let ms = self.dice.between(-5_000, 5_000);
+                let ms = self.rng.between(-5_000, 5_000);
                 self.ops.push(Op::Skew(node, ms));
             }
             _ => self.down(node),
         }
     }
 
-    /// The clock goes ahead, something happens there, and it is set back.
+    /// The clock is set ahead, something happens there, and it is set back.
     fn excursion(&mut self, node: usize, job: usize) {
         let ms = self.distance().clamp(2 * MINUTE, 5 * DAY);
-        if self.dice.once_in(2) {
-            // It ends while the clock is ahead, and has something left when that is set back.
+        if self.rng.once_in(2) {
+            // The job ends while the clock is ahead, and has something left when it is set back.
             let end = Some((self.now_ms + ms * 3 / 4) / SECOND);
             let sketch = Sketch { end, on: true, ..self.sketch() };
             self.ops.push(Op::Put(job, sketch));
         }
         self.jump(ms);
-        for _ in 0..1 + self.dice.below(4) {
-            match self.dice.below(3) {
+        for _ in 0..1 + self.rng.below(4) {
+            match self.rng.below(3) {
                 0 => self.write(),
                 1 => self.ops.push(Op::Tick(node)),
                 _ => {
-                    let ms = self.dice.between(1, 10) * MINUTE;
+                    let ms = self.rng.between(1, 10) * MINUTE;
                     self.now_ms += ms;
                     self.ops.push(Op::Elapse(ms));
                 }
@@ -131,7 +131,7 @@ impl Author {
 
     /// Something happens in the middle of a tick.
     fn interrupt(&mut self, node: usize, job: usize) {
-        let point = self.dice.pick(&[
+        let point = self.rng.pick(&[
             Point::Claimed,
             Point::Begun,
             Point::Fired,
@@ -139,8 +139,8 @@ impl Author {
             Point::Queued,
             Point::Settled,
         ]);
-        // Something that is under way is wanted: the usual suspects are done first, or a run is asked for.
-        match self.dice.below(4) {
+        // Something should be in flight: either due work is done first, or a run is asked for.
+        match self.rng.below(4) {
             0 => self.ops.push(Op::Run(job)),
             1 => {
                 self.ops.push(Op::Tick(node));
@@ -153,8 +153,8 @@ impl Author {
             _ => self.pass(),
         }
         self.ops.push(Op::TickTo(node, point));
-        for _ in 0..self.dice.below(4) {
-            match self.dice.below(9) {
+        for _ in 0..self.rng.below(4) {
+            match self.rng.below(9) {
                 0 | 1 => self.pass(),
                 2 => self.put(job),
                 3 => {
@@ -164,18 +164,18 @@ impl Author {
                 4 => self.switch(job),
                 5 => self.ops.push(Op::Run(job)),
                 6 => {
-                    let other = self.dice.below(self.nodes);
+                    let other = self.rng.below(self.nodes);
                     self.ops.push(Op::Tick(other));
                 }
-                7 if self.dice.once_in(2) => self.ops.push(Op::Delete(job)),
+                7 if self.rng.once_in(2) => self.ops.push(Op::Delete(job)),
                 _ => {
                     self.ops.push(Op::Expire(node));
-                    let other = self.dice.below(self.nodes);
+                    let other = self.rng.below(self.nodes);
                     self.ops.push(Op::Tick(other));
                 }
             }
         }
-        if self.dice.once_in(3) {
+        if self.rng.once_in(3) {
             self.down(node);
         } else {
             self.ops.push(Op::Resume(node));
@@ -183,23 +183,23 @@ impl Author {
     }
 
     fn down(&mut self, node: usize) {
-        let op = self.dice.pick(&[Op::Crash(node), Op::CrashAll, Op::Stop(node), Op::Crash(node)]);
+        let op = self.rng.pick(&[Op::Crash(node), Op::CrashAll, Op::Stop(node), Op::Crash(node)]);
         self.ops.push(op);
-        if self.dice.once_in(2) {
+        if self.rng.once_in(2) {
             self.pass();
         }
         self.ops.push(Op::Restart(node));
     }
 
     fn switch(&mut self, job: usize) {
-        let shelf = self.dice.below(COLLECTIONS);
-        let max = u32::try_from(self.dice.below(4)).unwrap_or(1) + 1;
-        let op = match self.dice.below(20) {
+        let expected_collection = self.rng.below(COLLECTIONS);
+        let max = u32::try_from(self.rng.below(4)).unwrap_or(1) + 1;
+        let op = match self.rng.below(20) {
             0..6 => Op::Disable(job),
             6..13 => Op::Enable(job),
-            13..15 => Op::CollectionOff(shelf),
-            15..19 => Op::CollectionOn(shelf),
-            _ => Op::Quota(shelf, max),
+            13..15 => Op::CollectionOff(expected_collection),
+            15..19 => Op::CollectionOn(expected_collection),
+            _ => Op::Quota(expected_collection, max),
         };
         self.ops.push(op);
     }
@@ -217,25 +217,25 @@ impl Author {
 
     fn distance(&mut self) -> i64 {
         let unit =
-            self.dice.pick(&[1, SECOND, 15 * SECOND, MINUTE, MINUTE, 10 * MINUTE, HOUR, HOUR, DAY, 10 * DAY]);
-        unit * self.dice.between(1, 5)
+            self.rng.pick(&[1, SECOND, 15 * SECOND, MINUTE, MINUTE, 10 * MINUTE, HOUR, HOUR, DAY, 10 * DAY]);
+        unit * self.rng.between(1, 5)
     }
 
     fn sketch(&mut self) -> Sketch {
-        let every = (!self.dice.once_in(5)).then(|| self.every());
+        let every = (!self.rng.once_in(5)).then(|| self.every());
         Sketch {
             start: self.moment(3),
             every,
             count: self.count(),
-            end: if self.dice.once_in(4) { self.moment(1) } else { None },
-            on: !self.dice.once_in(6),
+            end: if self.rng.once_in(4) { self.moment(1) } else { None },
+            on: !self.rng.once_in(6),
             retry: self.retry(),
-            errors: self.dice.pick(&[0, 0, 0, 1, 1, 2, 5]),
+            errors: self.rng.pick(&[0, 0, 0, 1, 1, 2, 5]),
         }
     }
 
     fn every(&mut self) -> (i64, Unit) {
-        let unit = self.dice.pick(&[
+        let unit = self.rng.pick(&[
             Unit::Minute,
             Unit::Minute,
             Unit::Hour,
@@ -245,47 +245,47 @@ impl Author {
             Unit::Month,
             Unit::Berlin,
         ]);
-        (self.dice.between(1, if unit == Unit::Minute { 20 } else { 3 }), unit)
+        (self.rng.between(1, if unit == Unit::Minute { 20 } else { 3 }), unit)
     }
 
     fn count(&mut self) -> Option<i64> {
-        self.dice.once_in(3).then(|| self.dice.between(1, 4))
+        self.rng.once_in(3).then(|| self.rng.between(1, 4))
     }
 
-    /// A second around now, or none once in so many times.
+    /// A second around now, or none once in `none_once_in` times.
     fn moment(&mut self, none_once_in: usize) -> Option<i64> {
-        let far = self.dice.pick(&[60, 3_600, 86_400, 10 * 86_400]);
+        let far = self.rng.pick(&[60, 3_600, 86_400, 10 * 86_400]);
         let now = self.now_ms.div_euclid(SECOND);
-        let at = now + self.dice.between(-far, 2 * far);
-        (none_once_in < 2 || !self.dice.once_in(none_once_in)).then_some(at)
+        let at = now + self.rng.between(-far, 2 * far);
+        (none_once_in < 2 || !self.rng.once_in(none_once_in)).then_some(at)
     }
 
     fn retry(&mut self) -> Retry {
-        match self.dice.below(4) {
+        match self.rng.below(4) {
             0 => Retry::Default,
             1 => Retry::Never,
             _ => {
-                let seconds = self.dice.pick(&[15, 30, 60, 90, 3_600]);
-                Retry::Fixed(seconds, u32::try_from(self.dice.below(4)).unwrap_or(0))
+                let seconds = self.rng.pick(&[15, 30, 60, 90, 3_600]);
+                Retry::Fixed(seconds, u32::try_from(self.rng.below(4)).unwrap_or(0))
             }
         }
     }
 
     fn change(&mut self) -> Change {
-        match self.dice.below(7) {
+        match self.rng.below(7) {
             0 => Change::Start(self.moment(3)),
-            1 => Change::Every(if self.dice.once_in(4) { None } else { Some(self.every()) }),
+            1 => Change::Every(if self.rng.once_in(4) { None } else { Some(self.every()) }),
             2 => Change::Count(self.count()),
             3 => Change::End(self.moment(3)),
             4 | 5 => Change::Retry(self.retry()),
-            _ => Change::Errors(self.dice.pick(&[0, 1, 2])),
+            _ => Change::Errors(self.rng.pick(&[0, 1, 2])),
         }
     }
 
     fn answer(&mut self) -> Answer {
-        match self.dice.below(6) {
-            0 => Answer::Success(self.dice.between(0, 70_000)),
-            1..4 => Answer::Failure(self.dice.between(0, 2_000)),
+        match self.rng.below(6) {
+            0 => Answer::Success(self.rng.between(0, 70_000)),
+            1..4 => Answer::Failure(self.rng.between(0, 2_000)),
             4 => Answer::Failure(0),
             _ => Answer::Hang,
         }

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use punctual_sim::{Backing, Op, SIGHTS, Sights, Verdict, history, print_test, shrink, verdict};
+use punctual_sim::{
+    Backing, COVERED_EVENTS, Coverage, Op, PlayResult, history, play_on_each, print_test, shrink,
+};
 
 /// One seed in so many is played with leases as well.
 const LEASED_EVERY: u64 = 4;
 
-/// So many histories must come to everything that is worth seeing, or they show little.
+/// This many histories must cover every event, or they prove little.
 const SEEDS_ENOUGH: u64 = 1_000;
 
 /// Plays histories full of faults and judges what became of every occurrence.
@@ -52,17 +54,17 @@ impl Options {
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    // A panic is told with its history.
+    // A panic is reported with its history.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(seed) = options.seed {
         let ops = history(seed);
         ops.iter().enumerate().for_each(|(at, op)| println!("{at:4} {op:?}"));
-        return match verdict(&ops, &[Backing::Memory, Backing::Leased, Backing::Sqlite]) {
-            Verdict::Right(ending) => {
+        return match play_on_each(&ops, &[Backing::Memory, Backing::Leased, Backing::Sqlite]) {
+            PlayResult::Right(ending) => {
                 println!("seed {seed}: right, {} simulated", span(ending.elapsed.as_secs_f64()));
                 ExitCode::SUCCESS
             }
-            Verdict::Wrong { .. } => {
+            PlayResult::Wrong { .. } => {
                 tell(seed, &ops);
                 ExitCode::FAILURE
             }
@@ -77,7 +79,7 @@ fn play_many(options: &Options) -> ExitCode {
     let limit = options.seconds.map(Duration::from_secs);
     let (next, played, elapsed_ms) = (AtomicU64::new(options.from), AtomicU64::new(0), AtomicU64::new(0));
     let failed = AtomicBool::new(false);
-    let sights = Mutex::new(Sights::new());
+    let coverage = Mutex::new(Coverage::new());
     std::thread::scope(|scope| {
         for _ in 0..options.threads.max(1) {
             scope.spawn(|| {
@@ -91,16 +93,16 @@ fn play_many(options: &Options) -> ExitCode {
                         return;
                     }
                     let ops = history(seed);
-                    match verdict(&ops, options.backings(seed)) {
-                        Verdict::Right(ending) => {
+                    match play_on_each(&ops, options.backings(seed)) {
+                        PlayResult::Right(ending) => {
                             let ms = u64::try_from(ending.elapsed.as_millis()).unwrap_or(0);
                             elapsed_ms.fetch_add(ms, Ordering::Relaxed);
-                            let mut all = sights.lock().expect("nobody panics with the sights");
-                            for (what, count) in ending.sights {
+                            let mut all = coverage.lock().expect("nobody panics with the coverage");
+                            for (what, count) in ending.coverage {
                                 *all.entry(what).or_default() += count;
                             }
                         }
-                        Verdict::Wrong { .. } => {
+                        PlayResult::Wrong { .. } => {
                             failed.store(true, Ordering::Relaxed);
                             tell(seed, &ops);
                         }
@@ -121,27 +123,27 @@ fn play_many(options: &Options) -> ExitCode {
         span(simulated),
         span(simulated / real)
     );
-    let blind = tell_sights(&sights.into_inner().expect("nobody panics with the sights"));
+    let blind = print_coverage(&coverage.into_inner().expect("nobody panics with the coverage"));
     let enough = played >= SEEDS_ENOUGH && options.from == 0;
     if failed.into_inner() || (blind && enough) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Says how often what is worth seeing was seen; whether something was not.
-fn tell_sights(sights: &Sights) -> bool {
-    let count = |what: &str| sights.get(what).copied().unwrap_or(0);
-    SIGHTS.iter().for_each(|what| println!("{:8} times {what}", count(what)));
-    let unseen: Vec<_> = SIGHTS.iter().filter(|what| count(what) == 0).collect();
+/// Prints the coverage; returns whether something was not covered.
+fn print_coverage(coverage: &Coverage) -> bool {
+    let count = |what: &str| coverage.get(what).copied().unwrap_or(0);
+    COVERED_EVENTS.iter().for_each(|what| println!("{:8} times {what}", count(what)));
+    let unseen: Vec<_> = COVERED_EVENTS.iter().filter(|what| count(what) == 0).collect();
     unseen.iter().for_each(|what| println!("never seen: {what}"));
     !unseen.is_empty()
 }
 
-/// Says what is wrong with a seed, with a short history that shows it.
+/// Prints what is wrong with a seed, with a short history that shows it.
 fn tell(seed: u64, ops: &[Op]) {
-    let on_memory = verdict(ops, &[Backing::Memory]).wrong();
+    let on_memory = play_on_each(ops, &[Backing::Memory]).wrong();
     let backings: &[Backing] =
         if on_memory { &[Backing::Memory] } else { &[Backing::Memory, Backing::Leased, Backing::Sqlite] };
-    let short = shrink(ops, |ops| verdict(ops, backings).wrong());
-    let Verdict::Wrong { backing, at, problems } = verdict(&short, backings) else {
+    let short = shrink(ops, |ops| play_on_each(ops, backings).wrong());
+    let PlayResult::Wrong { backing, at, problems } = play_on_each(&short, backings) else {
         println!("seed {seed}: fails at times only; something is not deterministic");
         return;
     };

@@ -1,43 +1,42 @@
-//! What can happen in a world. A history is a list of these.
+//! The operations of a world. A history is a list of them.
 //!
-//! `Debug` prints them as they are written in Rust, so that a history that failed can be pasted into a
-//! test.
+//! `Debug` prints them as Rust code, so that a failed history can be pasted into a test.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Action, ActionKind, HttpAction, JobSpec, RetryPolicy};
 use punctual_recurrence::{Frequency, Rule, Schedule, Weekday};
 
-/// One thing that happens. Nodes, jobs and collections are numbers, taken modulo how many there are.
+/// One operation. Nodes, jobs and collections are numbers, modulo how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Time passes while nobody acts, in milliseconds.
     Advance(i64),
     /// Time passes while every node that is up ticks whenever it wants to.
     Elapse(i64),
-    /// The wall clock is set, by so many milliseconds, forward or back. Nodes notice it when they look at the agenda
-    /// without being woken, as they do every second.
+    /// The wall clock is set forward or back by this many milliseconds. Nodes notice it when they look at the
+    /// agenda without being woken, as they do every second.
     Jump(i64),
-    /// The clock of a node is off by so many milliseconds from now on.
+    /// The clock of a node has this skew from now on, in milliseconds.
     Skew(usize, i64),
-    /// A node does all that it has to do at this instant: gives back, claims, fires, settles.
+    /// A node does everything that it can do at this instant: gives back, claims, fires, settles.
     Tick(usize),
-    /// A node does so until a point and stays there.
+    /// A node does so up to a point and stays there.
     TickTo(usize, Point),
-    /// A node goes on from where it stayed.
+    /// A node continues from where it stayed.
     Resume(usize),
-    /// A node dies where it stands. Its claims are free, as after its lease.
+    /// A node dies where it is. Its claims are free, as after its lease.
     Crash(usize),
-    /// All nodes die, and the store with them; it is opened anew.
+    /// All nodes die, and the store with them; it is opened again.
     CrashAll,
     /// The claims of a node are taken from it although it lives.
     Expire(usize),
     /// A node comes back.
     Restart(usize),
-    /// A node lets go of what is older than 60 days.
+    /// A node deletes what is older than 60 days.
     KeepHouse(usize),
-    /// A node looks for jobs that have come further than the clock, and puts them back.
+    /// A node searches for jobs that are ahead of the clock, and repairs them.
     Repair(usize),
-    /// A node gives back what it has not begun, finishes what it has, and goes.
+    /// A node gives back what it has not begun, finishes what it has, and stops.
     Stop(usize),
     /// PUT of a job.
     Put(usize, Sketch),
@@ -45,19 +44,19 @@ pub enum Op {
     Patch(usize, Change),
     /// DELETE of a job.
     Delete(usize),
-    /// A job is switched on.
+    /// A job is enabled.
     Enable(usize),
-    /// A job is switched off.
+    /// A job is disabled.
     Disable(usize),
     /// A run is asked for.
     Run(usize),
-    /// A collection is switched on.
+    /// A collection is enabled.
     CollectionOn(usize),
-    /// A collection is switched off.
+    /// A collection is disabled.
     CollectionOff(usize),
-    /// A collection may have so many jobs from now on.
+    /// The job limit of a collection is set.
     Quota(usize, u32),
-    /// The receiver will answer the next attempts of a job like this, so many times.
+    /// The receiver answers the next attempts of a job like this, this many times.
     Answer(usize, Answer, u32),
     /// The store fails once.
     Fault(Call, When, Kind),
@@ -81,9 +80,9 @@ pub enum Point {
 /// How a receiver answers an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It succeeds after so many milliseconds; too late if that is 60 seconds or more.
+    /// It succeeds after this many milliseconds; too late if that is 60 seconds or more.
     Success(i64),
-    /// It fails after so many milliseconds.
+    /// It fails after this many milliseconds.
     Failure(i64),
     /// It never answers: the attempt fails after 60 seconds.
     Hang,
@@ -93,7 +92,7 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Call {
-    /// Of one that was carried out, the store could not load what it had claimed: it gives that back by itself.
+    /// If it was carried out, the store could not load what it had claimed, and gives that back by itself.
     Claim,
     NextDue,
     Begin,
@@ -108,7 +107,7 @@ pub enum Call {
 pub enum When {
     /// It was not.
     Before,
-    /// It was, and nobody is told.
+    /// It was, but the caller gets an error.
     After,
 }
 
@@ -121,22 +120,22 @@ pub enum Kind {
     Closed,
 }
 
-/// A definition of a job, small enough to read. Instants are seconds after [`dawn`].
+/// A short form of a job's definition. Instants are seconds after [`dawn`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sketch {
     /// The start time.
     pub start: Option<i64>,
     /// The recurrence; once without it.
     pub every: Option<(i64, Unit)>,
-    /// Its count.
+    /// The count of the recurrence.
     pub count: Option<i64>,
-    /// Its end.
+    /// The end of the recurrence.
     pub end: Option<i64>,
-    /// Whether the job is switched on.
+    /// Whether the job is enabled.
     pub on: bool,
     /// The retry policy.
     pub retry: Retry,
-    /// How many error actions follow one another.
+    /// The length of the chain of error actions.
     pub errors: u8,
 }
 
@@ -156,11 +155,11 @@ pub enum Unit {
 /// A retry policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// None was written: the default of the plan.
+    /// None: the default of the plan.
     Default,
     /// No retries.
     Never,
-    /// After so many seconds, so many times.
+    /// An interval in seconds, and a count.
     Fixed(i64, u32),
 }
 
@@ -176,7 +175,7 @@ pub enum Change {
     Errors(u8),
 }
 
-/// All words that a printed history is written in; a test takes them with `use punctual_sim::words::*`.
+/// All names of a printed history; a test imports them with `use punctual_sim::words::*`.
 pub mod words {
     pub use super::Answer::*;
     pub use super::Call::*;
@@ -190,12 +189,12 @@ pub mod words {
     pub use super::When::*;
 }
 
-/// When every world begins: a day before clocks are set forward in Berlin.
+/// The start of every world: a day before clocks are set forward in Berlin.
 pub fn dawn() -> Timestamp {
     "2026-03-28T00:00:00Z".parse().expect("it is an instant")
 }
 
-/// An instant, so many seconds after [`dawn`].
+/// The instant this many seconds after [`dawn`].
 pub fn instant(seconds: i64) -> Timestamp {
     dawn() + SignedDuration::from_secs(seconds)
 }

@@ -1,4 +1,4 @@
-//! The receiver of all firings: it answers as it was told.
+//! The receiver of all firings, which answers as it was told.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,16 +9,16 @@ use punctual_runner::Dispatcher;
 
 use crate::clock::NodeClock;
 use crate::gate::Gate;
-use crate::ledger::{Book, Shooting};
 use crate::op::{Answer, Point};
+use crate::oracle::{SeenFiring, SharedOracle};
 
-/// The time that every action has.
+/// The timeout of every action.
 const TIMEOUT_MS: i64 = 60_000;
 
-/// How an attempt is answered that nothing was said about.
+/// The default answer.
 const USUAL: Answer = Answer::Success(5);
 
-/// What was said about the attempts of each job.
+/// The answers to the next attempts of each job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script(Arc<Mutex<BTreeMap<String, VecDeque<Answer>>>>);
 
@@ -41,13 +41,13 @@ impl Script {
     }
 }
 
-/// The way of one node to the receiver.
+/// The receiver as one node calls it.
 pub(crate) struct Receiver {
     pub(crate) node: usize,
     pub(crate) script: Script,
     pub(crate) clock: NodeClock,
     pub(crate) gate: Gate,
-    pub(crate) book: Book,
+    pub(crate) shared_oracle: SharedOracle,
 }
 
 #[async_trait]
@@ -56,7 +56,7 @@ impl Dispatcher for Receiver {
         if !go.may().await {
             return None;
         }
-        self.book.open().fired(self.node, &Shooting::of(firing), self.clock.now());
+        self.shared_oracle.lock().fired(self.node, &SeenFiring::of(firing), self.clock.now());
         let (succeeded, after_ms) = match self.script.next(firing.job.name.as_str()) {
             Answer::Success(after_ms) if after_ms < TIMEOUT_MS => (true, after_ms),
             Answer::Failure(after_ms) if after_ms < TIMEOUT_MS => (false, after_ms),
@@ -66,7 +66,7 @@ impl Dispatcher for Receiver {
         self.gate.pass(Point::Fired).await;
         let message = if succeeded { "took it" } else { "refused it" }.into();
         let outcome = Outcome { succeeded, kind: OutcomeKind::Word("Scripted"), message };
-        self.book.open().answered(self.node, &firing.job, &outcome, self.clock.now());
+        self.shared_oracle.lock().answered(self.node, &firing.job, &outcome, self.clock.now());
         Some(outcome)
     }
 }

@@ -1,18 +1,18 @@
-//! Judging a history on both stores, and making one that fails short.
+//! Plays a history on both stores, and shrinks one that fails.
 
 use std::fmt::Write;
 
 use crate::op::Op;
 use crate::world::{Backing, Ending, play};
 
-/// What a history came to.
+/// The result of a history.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum PlayResult {
     /// Everything is as it must be.
     Right(Ending),
-    /// Something is not: on which store, after which operation, and what.
+    /// Something is wrong.
     Wrong {
-        /// On which store; none if the stores differ.
+        /// The store; none if the stores differ.
         backing: Option<Backing>,
         /// After which operation.
         at: usize,
@@ -21,35 +21,35 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
+impl PlayResult {
     /// Whether something is wrong.
     pub fn wrong(&self) -> bool {
         matches!(self, Self::Wrong { .. })
     }
 }
 
-/// Plays a history on each of some stores; they must come to the same.
-pub fn verdict(ops: &[Op], backings: &[Backing]) -> Verdict {
+/// Plays a history on each of some stores, which must come to the same result.
+pub fn play_on_each(ops: &[Op], backings: &[Backing]) -> PlayResult {
     let mut first: Option<Ending> = None;
     for backing in backings {
         match (play(ops, *backing), &first) {
             (Err(failure), _) => {
                 let (at, problems) = (failure.at, failure.problems);
-                return Verdict::Wrong { backing: Some(*backing), at, problems };
+                return PlayResult::Wrong { backing: Some(*backing), at, problems };
             }
             // Nodes with leases share the slots of a target, so that they come to the same at other times.
             (Ok(_), Some(_)) if *backing == Backing::Leased => {}
             (Ok(ending), Some(first)) if ending != *first => {
                 let problems = vec![format!("the stores differ:\n{first:#?}\n{ending:#?}")];
-                return Verdict::Wrong { backing: None, at: ops.len(), problems };
+                return PlayResult::Wrong { backing: None, at: ops.len(), problems };
             }
             (Ok(ending), _) => first = Some(ending),
         }
     }
-    Verdict::Right(first.expect("there is a store to play on"))
+    PlayResult::Right(first.expect("there is a store to play on"))
 }
 
-/// Makes a history that fails short: leaves out whatever is not needed for it to fail (delta debugging).
+/// Shrinks a history that fails: removes whatever is not needed for it to fail (delta debugging).
 pub fn shrink(ops: &[Op], wrong: impl Fn(&[Op]) -> bool) -> Vec<Op> {
     let mut short = ops.to_vec();
     let mut piece = short.len().div_ceil(2).max(1);

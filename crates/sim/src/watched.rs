@@ -1,5 +1,5 @@
-//! A store that is watched: the ledger learns what the store really did, and faults come between the
-//! store and its caller, before or after the call was carried out.
+//! A store that reports to the oracle what it really did, and injects faults before or after a call was carried
+//! out.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,20 +19,20 @@ use tokio::sync::watch;
 
 use crate::clock::NodeClock;
 use crate::gate::Gate;
-use crate::ledger::{Book, Claimed, Settling};
 use crate::op::{Call, Kind, Point, When};
+use crate::oracle::{Claimed, Settling, SharedOracle};
 
 /// What all callers of the store share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     store: Arc<Mutex<Option<Arc<dyn Store>>>>,
     faults: Arc<Mutex<Vec<(Call, When, Kind)>>>,
-    pub(crate) book: Book,
+    pub(crate) shared_oracle: SharedOracle,
 }
 
 impl Shared {
-    pub(crate) fn new(store: Arc<dyn Store>, book: Book) -> Self {
-        Self { store: Arc::new(Mutex::new(Some(store))), faults: Arc::default(), book }
+    pub(crate) fn new(store: Arc<dyn Store>, shared_oracle: SharedOracle) -> Self {
+        Self { store: Arc::new(Mutex::new(Some(store))), faults: Arc::default(), shared_oracle }
     }
 
     /// The store itself, without faults.
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-/// What goes wrong with one call.
+/// The fault of one call.
 struct Fault(Option<(Call, When, Kind)>);
 
 impl Fault {
@@ -86,7 +86,7 @@ fn trouble(kind: Kind) -> Trouble {
 }
 
 /// The store as one caller sees it.
-pub(crate) struct Watched {
+pub(crate) struct WatchedStore {
     /// The node that calls; none for the API.
     pub(crate) node: Option<usize>,
     /// Its own way to the store, where nodes have leases.
@@ -96,7 +96,7 @@ pub(crate) struct Watched {
     pub(crate) shared: Shared,
 }
 
-impl Watched {
+impl WatchedStore {
     /// The store itself, without faults.
     fn store(&self) -> Arc<dyn Store> {
         match &self.leased {
@@ -115,17 +115,17 @@ impl Watched {
 }
 
 #[async_trait]
-impl Agenda for Watched {
+impl Agenda for WatchedStore {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         let fault = self.shared.take_fault(Call::Claim);
         fault.check(When::Before)?;
         let claims = self.store().claim(ask).await?;
         let claimed = claims.iter().map(Claimed::of).collect();
-        self.shared.book.open().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
+        self.shared.shared_oracle.lock().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
         if let Err(trouble) = fault.check(When::After) {
             let fences: Vec<Fence> = claims.iter().map(|claim| claim.fence).collect();
             self.store().release(&fences).await?;
-            self.shared.book.open().released(&fences);
+            self.shared.shared_oracle.lock().released(&fences);
             return Err(trouble);
         }
         self.gate.pass(Point::Claimed).await;
@@ -136,7 +136,7 @@ impl Agenda for Watched {
         let fault = self.shared.take_fault(Call::Begin);
         fault.check(When::Before)?;
         let holds = self.store().begin(fences).await?;
-        self.shared.book.open().begun(fences, &holds);
+        self.shared.shared_oracle.lock().begun(fences, &holds);
         fault.check(When::After)?;
         self.gate.pass(Point::Begun).await;
         Ok(holds)
@@ -148,7 +148,7 @@ impl Agenda for Watched {
         fault.check(When::Before)?;
         let answers = self.store().settle(settlements.clone()).await?;
         for (settlement, answer) in settlements.iter().zip(&answers) {
-            self.shared.book.open().settled(&Settling::of(settlement), answer);
+            self.shared.shared_oracle.lock().settled(&Settling::of(settlement), answer);
         }
         fault.check(When::After)?;
         self.gate.pass(Point::Settled).await;
@@ -159,7 +159,7 @@ impl Agenda for Watched {
         let fault = self.shared.take_fault(Call::Release);
         fault.check(When::Before)?;
         self.store().release(fences).await?;
-        self.shared.book.open().released(fences);
+        self.shared.shared_oracle.lock().released(fences);
         fault.check(When::After)
     }
 
@@ -192,7 +192,7 @@ impl Agenda for Watched {
         for ((repair, answer), state) in repairs.iter().zip(&answers).zip(states) {
             if *answer == Repaired::Written {
                 let states = (state.unwrap_or(repair.job.state), repair.job.state);
-                self.shared.book.open().repaired(repair.job.id, repair.withdrawn.after, states);
+                self.shared.shared_oracle.lock().repaired(repair.job.id, repair.withdrawn.after, states);
             }
         }
         fault.check(When::After)?;
@@ -205,7 +205,7 @@ impl Agenda for Watched {
 }
 
 #[async_trait]
-impl Resources for Watched {
+impl Resources for WatchedStore {
     async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble> {
         self.read(self.shared.store().collection(key)).await
     }
@@ -219,7 +219,7 @@ impl Resources for Watched {
         fault.check(When::Before)?;
         let skips = write.skips.clone();
         let written = self.shared.store().put_collection(write).await?;
-        self.shared.book.open().wrote_collection(&written, &skips);
+        self.shared.shared_oracle.lock().wrote_collection(&written, &skips);
         fault.check(When::After)?;
         Ok(written)
     }
@@ -240,7 +240,7 @@ impl Resources for Watched {
         });
         let written = self.shared.store().edit_collection(key, watched).await?;
         let skips = std::mem::take(&mut *skips.lock().unwrap_or_else(PoisonError::into_inner));
-        self.shared.book.open().wrote_collection(&written, &skips);
+        self.shared.shared_oracle.lock().wrote_collection(&written, &skips);
         fault.check(When::After)?;
         Ok(written)
     }
@@ -266,7 +266,7 @@ impl Resources for Watched {
         fault.check(When::Before)?;
         let skips = write.skips.clone();
         let written = self.shared.store().put_job(write).await?;
-        self.shared.book.open().wrote_job(written.id, &written.key, &skips);
+        self.shared.shared_oracle.lock().wrote_job(written.id, &written.key, &skips);
         fault.check(When::After)?;
         Ok(written)
     }
@@ -275,7 +275,7 @@ impl Resources for Watched {
         let fault = self.shared.take_fault(Call::Write);
         fault.check(When::Before)?;
         let deleted = self.shared.store().delete_job(key).await?;
-        self.shared.book.open().deleted_job(key, deleted);
+        self.shared.shared_oracle.lock().deleted_job(key, deleted);
         fault.check(When::After)?;
         Ok(deleted)
     }
@@ -306,7 +306,7 @@ impl Resources for Watched {
 }
 
 #[async_trait]
-impl Archive for Watched {
+impl Archive for WatchedStore {
     async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble> {
         self.read(self.shared.store().history(ask)).await
     }
@@ -337,7 +337,7 @@ impl Archive for Watched {
 
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let count = self.shared.store().prune(before, limit).await?;
-        self.shared.book.open().pruned(before);
+        self.shared.shared_oracle.lock().pruned(before);
         Ok(count)
     }
 
@@ -351,7 +351,7 @@ impl Archive for Watched {
 }
 
 #[async_trait]
-impl Survey for Watched {
+impl Survey for WatchedStore {
     async fn extent(&self) -> Result<Extent, Trouble> {
         self.shared.store().extent().await
     }
@@ -391,7 +391,7 @@ impl Survey for Watched {
 }
 
 #[async_trait]
-impl Roster for Watched {
+impl Roster for WatchedStore {
     fn standing(&self) -> watch::Receiver<Standing> {
         self.store().standing()
     }

@@ -1,4 +1,4 @@
-//! A world: some nodes over one store, a receiver, a caller, a clock, and a ledger that watches.
+//! A world: some nodes over one store, a receiver, a caller, a clock, and an oracle.
 
 mod backing;
 mod node;
@@ -21,41 +21,41 @@ use self::node::Node;
 use crate::caller::{Caller, Denied};
 use crate::clock::NodeClock;
 use crate::gate::{Gate, block_on};
-use crate::ledger::{Account, Book, Sights};
 use crate::op::{Op, Point};
+use crate::oracle::{Account, Coverage, SharedOracle};
 use crate::receiver::Script;
-use crate::watched::{Shared, Watched};
+use crate::watched::{Shared, WatchedStore};
 
 /// How many nodes a world has.
 pub const NODES: usize = 3;
 /// How many collections: one of the standard plan, one of the free plan.
 pub const COLLECTIONS: usize = 2;
-/// How many jobs may be named; the even ones are in the first collection.
+/// The number of jobs; the even ones are in the first collection.
 pub const JOBS: usize = 6;
 
-/// As much is asked of the store at once.
+/// A limit above everything that a world has.
 const MANY: usize = 100_000;
 /// How long history and ended jobs are kept.
 const RETENTION: SignedDuration = SignedDuration::from_hours(60 * 24);
-/// How often nodes tick until the agenda is found not to drain.
+/// How often nodes may tick until the agenda counts as not draining.
 const TICKS_MAX: usize = 400;
-/// How many attempts are made within one elapse before its rest goes by at once.
-const SHOTS_MAX: u64 = 200;
-/// How often nodes tick at most within one elapse.
+/// The most attempts within one elapse before the rest of its time passes at once.
+const ATTEMPTS_MAX: u64 = 200;
+/// The most ticks within one elapse.
 const ELAPSE_TICKS_MAX: usize = 20_000;
 
-/// What a history came to.
+/// The result of a history.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Of each job that is left: what anybody can read.
+    /// For each remaining job what can be read of it.
     pub jobs: Vec<JobEnding>,
-    /// How far the clock went forward in all.
+    /// How far the clock went forward in total.
     pub elapsed: SignedDuration,
-    /// What was seen on the way.
-    pub sights: Sights,
+    /// What was covered.
+    pub coverage: Coverage,
 }
 
-/// What can be read of a job, but for ids, which stores may give as they like.
+/// What can be read of a job, except ids, which stores choose freely.
 #[derive(Debug, PartialEq, Eq)]
 pub struct JobEnding {
     key: JobKey,
@@ -67,7 +67,7 @@ pub struct JobEnding {
     skips: Vec<Skip>,
 }
 
-/// A history that came to something that must not be.
+/// A history with a problem.
 #[derive(Debug)]
 pub struct Failure {
     /// After which operation; the number of operations if it was found at the end.
@@ -79,7 +79,7 @@ pub struct Failure {
 /// Plays a history on a store and judges it.
 pub fn play(ops: &[Op], backing: Backing) -> Result<Ending, Failure> {
     let at = AtomicUsize::new(0);
-    // A panic of what is simulated is a finding as any other.
+    // A panic of what is simulated is a failure like any other.
     let played = std::panic::catch_unwind(AssertUnwindSafe(|| play_on(ops, backing, &at)));
     played.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -105,11 +105,11 @@ fn play_on(ops: &[Op], backing: Backing, reached: &AtomicUsize) -> Result<Ending
 
 struct World {
     clock: NodeClock,
-    book: Book,
+    shared_oracle: SharedOracle,
     script: Script,
     shared: Shared,
     opened: Opened,
-    api: Watched,
+    api: WatchedStore,
     nodes: Vec<Node>,
     elapsed_ms: i64,
     /// Faults have stopped.
@@ -118,10 +118,10 @@ struct World {
 
 impl World {
     fn new(backing: Backing) -> Self {
-        let (clock, book) = (NodeClock::default(), Book::default());
+        let (clock, shared_oracle) = (NodeClock::default(), SharedOracle::default());
         let (opened, store) = Opened::new(backing);
-        let shared = Shared::new(store, book.clone());
-        let api = Watched {
+        let shared = Shared::new(store, shared_oracle.clone());
+        let api = WatchedStore {
             node: None,
             leased: None,
             gate: Gate::default(),
@@ -130,7 +130,8 @@ impl World {
         };
         let script = Script::default();
         let nodes = (0..NODES).map(|node| Node::new(node, &shared, &clock, &script, &opened)).collect();
-        let world = Self { clock, book, script, shared, opened, api, nodes, elapsed_ms: 0, calm: false };
+        let world =
+            Self { clock, shared_oracle, script, shared, opened, api, nodes, elapsed_ms: 0, calm: false };
         for index in 0..COLLECTIONS {
             let made = block_on(world.caller().make(world.collection(index)));
             assert!(made.is_ok(), "an empty store takes a collection: {made:?}");
@@ -139,12 +140,12 @@ impl World {
     }
 
     fn caller(&self) -> Caller<'_> {
-        Caller::new(&self.api, &self.book, Arc::new(self.clock.clone()))
+        Caller::new(&self.api, &self.shared_oracle, Arc::new(self.clock.clone()))
     }
 
     fn collection(&self, index: usize) -> Collection {
         Collection {
-            key: shelf_key(index),
+            key: collection_key(index),
             location: "West US".to_owned(),
             tags: Vec::new(),
             sku: if index == 0 { Sku::Standard } else { Sku::Free },
@@ -156,7 +157,7 @@ impl World {
     }
 
     fn apply(&mut self, op: Op) {
-        // What is begun is fired at once: nothing but the end of its node comes between.
+        // What is begun is fired at once: only the death of its node can come between.
         if !matches!(op, Op::Crash(_) | Op::CrashAll | Op::Expire(_) | Op::Stop(_)) {
             self.nodes.iter_mut().filter(|node| node.at(Point::Begun)).for_each(Node::resume);
         }
@@ -164,14 +165,14 @@ impl World {
             Op::Advance(ms) => self.advance(ms.max(0)),
             Op::Jump(ms) => {
                 if ms < 0 {
-                    self.book.open().lose_steadiness();
+                    self.shared_oracle.lock().lose_steadiness();
                 }
                 self.clock.set_forward(ms);
                 self.nodes.iter_mut().for_each(Node::poll);
             }
             Op::Elapse(ms) => self.elapse(ms.max(0)),
             Op::Skew(node, ms) => {
-                self.book.open().lose_steadiness();
+                self.shared_oracle.lock().lose_steadiness();
                 self.nodes[node % NODES].clock.set_skew(ms);
                 self.nodes[node % NODES].poll();
             }
@@ -201,7 +202,7 @@ impl World {
         }
     }
 
-    /// A call of the API: its answer must be what the ledger expects.
+    /// A call of the API: its answer must be what the oracle expects.
     fn call(&mut self, op: Op) {
         let (job, expected) = self.expected(op);
         let caller = self.caller();
@@ -213,23 +214,23 @@ impl World {
                 Op::Disable(_) => caller.patch(&job, |spec| with_enabled(spec, false)).await,
                 Op::Delete(_) => caller.delete(&job).await,
                 Op::Run(_) => caller.run(&job).await,
-                Op::CollectionOn(index) => caller.switch(&shelf_key(index), true).await,
-                Op::CollectionOff(index) => caller.switch(&shelf_key(index), false).await,
-                Op::Quota(index, max) => caller.quota(&shelf_key(index), max).await,
+                Op::CollectionOn(index) => caller.switch(&collection_key(index), true).await,
+                Op::CollectionOff(index) => caller.switch(&collection_key(index), false).await,
+                Op::Quota(index, max) => caller.quota(&collection_key(index), max).await,
                 _ => unreachable!("only calls of the API come here"),
             }
         });
         if matches!(answer, Err(Denied::Full)) {
-            self.book.open().see("the collection was full");
+            self.shared_oracle.lock().cover("the collection was full");
         }
         let right = match &answer {
-            Err(Denied::Trouble | Denied::Crowded) => true,
+            Err(Denied::Trouble | Denied::TooManyRuns) => true,
             Ok(()) => expected.is_empty(),
             Err(denied) => expected.contains(&format!("{denied:?}").as_str()),
         };
         if !right {
             let problem = format!("{op:?} was answered {answer:?}, it must be one of {expected:?}");
-            self.book.open().extend(vec![problem]);
+            self.shared_oracle.lock().extend(vec![problem]);
         }
     }
 
@@ -244,22 +245,27 @@ impl World {
             | Op::Run(job) => job_key(job),
             _ => return (job_key(0), Vec::new()),
         };
-        let ledger = self.book.open();
-        let shelf = ledger.shelf(&key.collection);
+        let oracle = self.shared_oracle.lock();
+        let expected_collection = oracle.collection(&key.collection);
         let stored = block_on(self.shared.store().job_in_collection(&key));
         let stored = stored.expect("the store itself has no faults").and_then(|(_, job)| job);
         let ended = stored.is_some_and(|job| job.state.is_final());
         let mut expected = Vec::new();
-        match (op, ledger.account(&key)) {
+        match (op, oracle.account(&key)) {
             (Op::Put(..), None) => {
-                let full = shelf
-                    .is_some_and(|shelf| ledger.job_count(&key.collection) >= shelf.job_count_max as usize);
+                let full = expected_collection.is_some_and(|expected_collection| {
+                    oracle.job_count(&key.collection) >= expected_collection.job_count_max as usize
+                });
                 expected.extend(full.then_some("Full"));
             }
             (Op::Put(..) | Op::Patch(..) | Op::Enable(_) | Op::Disable(_), Some(_)) => {
                 expected.extend(ended.then_some("Final"));
             }
-            (Op::Run(_), Some(_)) => expected.extend(shelf.is_some_and(|shelf| !shelf.on).then_some("Off")),
+            (Op::Run(_), Some(_)) => expected.extend(
+                expected_collection
+                    .is_some_and(|expected_collection| !expected_collection.on)
+                    .then_some("Off"),
+            ),
             (Op::Delete(_), Some(_)) => {}
             (_, _) => expected.push("Missing"),
         }
@@ -274,10 +280,10 @@ impl World {
     /// Time passes, and nodes tick whenever they want to.
     fn elapse(&mut self, ms: i64) {
         let until = self.clock.now() + SignedDuration::from_millis(ms);
-        let shots_max = self.book.open().shot_count() + SHOTS_MAX;
+        let shots_max = self.shared_oracle.lock().attempt_count() + ATTEMPTS_MAX;
         for _ in 0..ELAPSE_TICKS_MAX {
             self.nodes.iter_mut().for_each(|node| node.tick(None));
-            if self.book.open().shot_count() >= shots_max {
+            if self.shared_oracle.lock().attempt_count() >= shots_max {
                 break;
             }
             let Some(wait_ms) = self.nodes.iter().filter_map(wanted_ms).min() else { break };
@@ -290,7 +296,7 @@ impl World {
         self.advance(i64::try_from(rest).unwrap_or(0).max(0));
     }
 
-    /// What was pruned the ledger learns from the store; what was purged had to be, and nothing else.
+    /// The oracle learns from the store what was pruned; exactly what had to be purged was.
     fn keep_house(&mut self, node: usize) {
         let jobs = self.jobs();
         let before = self.nodes[node].clock.now() - RETENTION;
@@ -302,32 +308,32 @@ impl World {
             let gone = !left.iter().any(|other| other.id == job.id);
             let ended_at =
                 job.progress.ended_at.filter(|_| job.state.is_final() && job.progress.entry.is_none());
-            let mut ledger = self.book.open();
+            let mut oracle = self.shared_oracle.lock();
             if gone != ended_at.is_some_and(|at| at < before) {
-                ledger.blame(&job.key, &format!("was purged: {gone}, and ended at {ended_at:?} of {before}"));
+                oracle.blame(&job.key, &format!("was purged: {gone}, and ended at {ended_at:?} of {before}"));
             }
             if gone {
-                ledger.see("a job was purged");
-                ledger.deleted_job(&job.key, true);
+                oracle.cover("a job was purged");
+                oracle.deleted_job(&job.key, true);
             }
         }
     }
 
     fn crash_all(&mut self) {
         self.nodes.iter_mut().for_each(Node::forget_all);
-        let fences = self.book.open().abandon(None);
+        let fences = self.shared_oracle.lock().abandon(None);
         self.nodes.iter_mut().for_each(Node::expire);
         self.opened.reopen(&self.shared, &fences);
-        (0..NODES).for_each(|node| self.book.open().forget(node));
+        (0..NODES).for_each(|node| self.shared_oracle.lock().forget(node));
         for node in &mut self.nodes {
             node.up = true;
-            // It looks at the store that was opened, not at the one that is gone.
+            // It uses the store that was opened, not the one that is gone.
             node.forget_all();
         }
     }
 
-    /// Faults stop: all nodes are up and their clocks right, the store and the receiver do as they are
-    /// asked. Then the agenda must drain, now and for some time on.
+    /// Faults stop: all nodes are up and their clocks right, the store and the receiver work. Then the agenda
+    /// must drain, now and for some time.
     fn calm_down(&mut self) {
         self.shared.clear_faults();
         self.script.clear();
@@ -339,27 +345,27 @@ impl World {
         }
         self.repair();
         self.drain();
-        // What is retried or comes tomorrow is done as well.
+        // Retries and tomorrow's occurrences are done as well.
         for hours in [1, 23] {
             self.advance(hours * 3_600_000);
             self.drain();
         }
         self.judge(true);
         let problems: Vec<String> =
-            self.book.open().accounts.values().flat_map(Account::unaccounted).collect();
-        self.book.open().extend(problems);
+            self.shared_oracle.lock().accounts.values().flat_map(Account::unaccounted).collect();
+        self.shared_oracle.lock().extend(problems);
     }
 
-    /// After the clock was set back whatever has come further goes on from there.
+    /// After the clock was set back all jobs that are ahead continue from now.
     fn repair(&mut self) {
         self.calm = true;
         let done = self.nodes[0].repair();
         let now = self.clock.now();
-        let mut ledger = self.book.open();
-        let stuck = ledger.still_ahead(now);
-        ledger.extend(stuck);
+        let mut oracle = self.shared_oracle.lock();
+        let stuck = oracle.still_ahead(now);
+        oracle.extend(stuck);
         if !done {
-            ledger.extend(vec!["jobs that are ahead of the clock can't be put back".into()]);
+            oracle.extend(vec!["jobs that are ahead of the clock can't be put back".into()]);
         }
     }
 
@@ -370,22 +376,22 @@ impl World {
             if due.is_none_or(|due| due > self.clock.now()) {
                 let now = self.clock.now();
                 let jobs = self.jobs();
-                let ledger = self.book.open();
-                let stuck = jobs.iter().filter_map(|job| ledger.accounts.get(&job.id)?.drained(now, job));
+                let oracle = self.shared_oracle.lock();
+                let stuck = jobs.iter().filter_map(|job| oracle.accounts.get(&job.id)?.drained(now, job));
                 let stuck: Vec<String> = stuck.collect();
-                drop(ledger);
-                self.book.open().extend(stuck);
+                drop(oracle);
+                self.shared_oracle.lock().extend(stuck);
                 return;
             }
         }
-        self.book.open().extend(vec!["the agenda does not drain".into()]);
+        self.shared_oracle.lock().extend(vec!["the agenda does not drain".into()]);
     }
 
     fn jobs(&self) -> Vec<Job> {
         let ask = JobsAsk { state: None, after: None, skip: 0, limit: MANY };
         let store = self.shared.store();
         let of = |index| {
-            block_on(store.jobs(&shelf_key(index), &ask)).expect("the store itself has no faults").items
+            block_on(store.jobs(&collection_key(index), &ask)).expect("the store itself has no faults").items
         };
         (0..COLLECTIONS).flat_map(of).collect()
     }
@@ -394,24 +400,24 @@ impl World {
         let store = self.shared.store();
         let ask = JobsAsk { state: None, after: None, skip: 0, limit: MANY };
         for index in 0..COLLECTIONS {
-            let key = shelf_key(index);
+            let key = collection_key(index);
             let collection = block_on(store.collection(&key)).expect("the store itself has no faults");
             let jobs = block_on(store.jobs(&key, &ask)).expect("the store itself has no faults").items;
             match collection {
-                Some(collection) => self.book.open().judge(&collection, &jobs),
-                None => self.book.open().extend(vec![format!("collection {index} is gone")]),
+                Some(collection) => self.shared_oracle.lock().judge(&collection, &jobs),
+                None => self.shared_oracle.lock().extend(vec![format!("collection {index} is gone")]),
             }
         }
         self.inspect();
         if with_history {
             for job in self.jobs() {
                 let (records, skips) = self.history(&job);
-                self.book.open().judge_history(&job.key, job.id, (records, skips));
+                self.shared_oracle.lock().judge_history(&job.key, job.id, (records, skips));
             }
         }
     }
 
-    /// The inspector of the product finds nothing wrong, whatever is going on.
+    /// The inspector of the product finds nothing wrong at any time.
     fn inspect(&self) {
         let ask = SurveyAsk { after: None, job_limit: MANY, record_limit: MANY };
         let found = block_on(self.shared.store().survey(&ask)).expect("the store itself has no faults");
@@ -421,7 +427,7 @@ impl World {
             // Between a step back of the clock and the repair, jobs are ahead.
             flaws.filter(|flaw| self.calm || flaw.kind != FindingKind::Ahead).map(told)
         });
-        self.book.open().extend(flaws.collect());
+        self.shared_oracle.lock().extend(flaws.collect());
     }
 
     fn history(&self, job: &Job) -> (Vec<Record>, Vec<Skip>) {
@@ -435,13 +441,17 @@ impl World {
 
     fn ending(&self) -> Ending {
         let jobs = self.jobs().into_iter().map(|job| self.job_ending(&job)).collect();
-        let sights = self.book.open().sights().clone();
-        Ending { jobs, elapsed: SignedDuration::from_millis(self.elapsed_ms), sights }
+        let coverage = self.shared_oracle.lock().coverage().clone();
+        Ending { jobs, elapsed: SignedDuration::from_millis(self.elapsed_ms), coverage }
     }
 
     fn job_ending(&self, job: &Job) -> JobEnding {
         let (records, skips) = self.history(job);
-        let on = self.book.open().shelf(&job.key.collection).is_some_and(|shelf| shelf.on);
+        let on = self
+            .shared_oracle
+            .lock()
+            .collection(&job.key.collection)
+            .is_some_and(|expected_collection| expected_collection.on);
         let Job { state, counters, last_started_at, progress, generation, .. } = job;
         JobEnding {
             key: job.key.clone(),
@@ -453,18 +463,18 @@ impl World {
     }
 
     fn stop_if_wrong(&self, at: usize) -> Result<(), Failure> {
-        let problems = self.book.open().problems().to_vec();
+        let problems = self.shared_oracle.lock().problems().to_vec();
         if problems.is_empty() { Ok(()) } else { Err(Failure { at, problems }) }
     }
 }
 
-/// In how many milliseconds a node wants to go on; none if it does not.
+/// In how many milliseconds a node wants to continue; none if it does not.
 fn wanted_ms(node: &Node) -> Option<i64> {
     let (rest, due_at) = node.wants();
     let due =
         due_at.map(|due_at| due_at.duration_since(node.clock.now()).max(SignedDuration::ZERO).unsigned_abs());
     let wait = rest.into_iter().chain(due).min()?;
-    // At least a little: what has to be done now is done.
+    // At least a little: what can be done now is done.
     i64::try_from(wait.as_micros().div_ceil(1_000)).ok().map(|ms| ms.max(1))
 }
 
@@ -472,7 +482,7 @@ fn with_enabled(spec: &punctual_model::JobSpec, enabled: bool) -> punctual_model
     punctual_model::JobSpec { enabled, ..spec.clone() }
 }
 
-fn shelf_key(index: usize) -> CollectionKey {
+fn collection_key(index: usize) -> CollectionKey {
     CollectionKey::new("sub", "group", format!("c{}", index % COLLECTIONS))
 }
 
@@ -481,7 +491,7 @@ fn job_name(index: usize) -> String {
 }
 
 fn job_key(index: usize) -> JobKey {
-    shelf_key(index).job(job_name(index))
+    collection_key(index).job(job_name(index))
 }
 
 /// A store of any kind.

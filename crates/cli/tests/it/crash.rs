@@ -2,7 +2,7 @@
 //!
 //! The load is of all kinds: steady schedules, targets that fail now and then or always, error actions,
 //! schedules that overlap themselves, counts that run out, jobs that run once, edits, switches, runs,
-//! deletions. Whatever was seen (what arrived, what the API answered and shows) is judged by the ledger of
+//! deletions. Whatever was seen (what arrived, what the API answered and shows) is judged by the oracle of
 //! the simulator; see `docs/reference/simulation.md`.
 //!
 //! `PUNCTUAL_CRASH_KILLS` says how often it is killed, `PUNCTUAL_CRASH_SEED` which moments are chosen and
@@ -89,11 +89,11 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_only_what_was_in_flight() {
     let mut slowest = Duration::ZERO;
     for round in 0..kills {
         receiver.wait_until_quiet();
-        if load.dice.once_in(8) {
-            pause(Duration::from_millis(load.dice.between(0, GAP_MILLIS_MAX).unsigned_abs()));
+        if load.rng.once_in(8) {
+            pause(Duration::from_millis(load.rng.between(0, GAP_MILLIS_MAX).unsigned_abs()));
         }
         started.push(now());
-        if load.dice.once_in(5) {
+        if load.rng.once_in(5) {
             be_killed_while_starting(&mut load, folder.path());
         } else if let Some(first) = be_killed(&mut load, folder.path(), &receiver, round % 3 == 2) {
             slowest = slowest.max(first);
@@ -127,7 +127,7 @@ fn be_killed(load: &mut Load, data: &Path, receiver: &Receiver, watched: bool) -
     let start = load.begin_life();
     let server = started_at(data, start, SPEED, IMPATIENT);
     load.note_ready();
-    let life = Duration::from_millis(load.dice.between(20, LIFE_MILLIS_MAX).unsigned_abs());
+    let life = Duration::from_millis(load.rng.between(20, LIFE_MILLIS_MAX).unsigned_abs());
     // Some live until they fire, so that it can be seen how long that takes.
     let life = if watched { 3 * SOON } else { life };
     let address = server.address.clone();
@@ -146,7 +146,7 @@ fn be_killed(load: &mut Load, data: &Path, receiver: &Receiver, watched: bool) -
         if watched && call == 10 {
             killed = None;
         }
-        let pause = Duration::from_millis(load.dice.between(0, PAUSE_MILLIS_MAX).unsigned_abs());
+        let pause = Duration::from_millis(load.rng.between(0, PAUSE_MILLIS_MAX).unsigned_abs());
         if gone.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Disconnected) {
             break;
         }
@@ -166,7 +166,7 @@ fn pause(time: Duration) {
 
 fn be_killed_while_starting(load: &mut Load, data: &Path) {
     let start = load.begin_life();
-    let life = Duration::from_millis(load.dice.between(0, BIRTH_MILLIS_MAX).unsigned_abs());
+    let life = Duration::from_millis(load.rng.between(0, BIRTH_MILLIS_MAX).unsigned_abs());
     let (start, speed) = (start.to_string(), SPEED.to_string());
     let clock = ["--clock-start", &start, "--clock-speed", &speed];
     Server::start_and_kill(data, &[&clock[..], IMPATIENT].concat(), life);
@@ -193,7 +193,7 @@ fn collect(load: &mut Load, scheduler: &Scheduler, started: &[Instant], end: Tim
         history::collect(scheduler, &mut load.evidence.jobs[job], end);
     }
     // What was never made was never fired.
-    let never_made = |job: &evidence::JobEvidence| job.asks.is_empty();
+    let never_made = |job: &evidence::JobEvidence| job.calls.is_empty();
     assert!(load.evidence.jobs.iter().filter(|job| never_made(job)).all(|job| job.deliveries.is_empty()));
     load.evidence.jobs.retain(|job| !never_made(job));
 }
@@ -202,17 +202,17 @@ fn judge(load: &Load, kills: u64, slowest: Duration) {
     let judgement = evidence::judge(&load.evidence);
     let jobs = &load.evidence.jobs;
     let deliveries: usize = jobs.iter().map(|job| job.deliveries.len()).sum();
-    let asks: usize = jobs.iter().map(|job| job.asks.len()).sum();
-    let unanswered = jobs.iter().flat_map(|job| &job.asks).filter(|ask| !ask.answered).count();
+    let calls: usize = jobs.iter().map(|job| job.calls.len()).sum();
+    let unanswered = jobs.iter().flat_map(|job| &job.calls).filter(|ask| !ask.answered).count();
     println!(
-        "{kills} kills: {} jobs, {asks} calls of which {unanswered} were not answered, {deliveries} requests of \
+        "{kills} kills: {} jobs, {calls} calls of which {unanswered} were not answered, {deliveries} requests of \
          which {} were repeated, {} occurrences accounted for; the first request came {slowest:?} after a start \
          at the latest",
         jobs.len(),
         judgement.repeated_count,
         judgement.outcome_count
     );
-    for (what, count) in &judgement.sights {
+    for (what, count) in &judgement.coverage {
         println!("{count:8} times {what}");
     }
     if let Some(story) = &judgement.story {

@@ -1,4 +1,4 @@
-//! Looks for an order of calls and attempts, and for instants of the calls, with which the ledger finds
+//! Searches for an order of calls and attempts, and for instants of the calls, with which the oracle finds
 //! nothing wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,44 +11,44 @@ use punctual_model::{
 use punctual_recurrence::TICK;
 use punctual_store::{Fence, Settled};
 
-use super::course::{Course, Step, Try};
-use super::{Ask, Evidence, JobEvidence, Noted, Sight, What};
-use crate::ledger::{Account, Claimed, Intent, Ledger, Settling, Shooting, Shown, Sights};
+use super::timeline::{SeenAttempt, Step, Timeline};
+use super::{ApiCall, CallKind, Evidence, JobEvidence, JobView, SeenRecord};
+use crate::oracle::{Account, Claimed, Coverage, Intent, Oracle, SeenFiring, Settling, Shown};
 
-/// As many steps are tried before a job is given up; a right course takes one try of each, and few more.
+/// The most steps that are tried before a job is given up; a right order takes few more than one try of each.
 const STEPS_MAX: usize = 400_000;
-/// The one job of a ledger, and the one node.
+/// The only job of an oracle, and the only node.
 const JOB: JobId = JobId(1);
 const NODE: usize = 0;
 
 /// Occurrences that are shown as skipped.
 type Rows = BTreeMap<Timestamp, SkipReason>;
 
-/// A path that the ledger has nothing against.
+/// A path that the oracle accepts.
 pub(super) struct Found {
-    pub(super) sights: Sights,
+    pub(super) coverage: Coverage,
     pub(super) outcome_count: usize,
 }
 
 /// How far a try has come.
 #[derive(Clone)]
 struct Path {
-    ledger: Ledger,
+    oracle: Oracle,
     step: usize,
     ask: usize,
-    /// What is shown as skipped and was not come to yet.
+    /// What is shown as skipped and was not reached yet.
     skipped: Rows,
-    /// The attempt that is in flight, with what was passed over for it.
+    /// The attempt in flight, with what was skipped to get to it.
     flight: Option<(usize, Rows)>,
     /// When the last attempt ended.
     ended_at: Option<Timestamp>,
 }
 
-/// What may come next.
+/// A possible next step.
 enum Move {
     Step,
     /// The call was carried out at an instant.
-    Ask(Timestamp),
+    Call(Timestamp),
     /// It was not carried out.
     Omit,
 }
@@ -57,9 +57,9 @@ enum Move {
 pub(super) fn find_path(
     job: &JobEvidence,
     evidence: &Evidence,
-    course: &Course,
+    timeline: &Timeline,
 ) -> Result<Found, Vec<String>> {
-    let search = Search { job, evidence, course };
+    let search = Search { job, evidence, timeline };
     let mut open = vec![search.begin()];
     let mut farthest = (0, Vec::new());
     for _ in 0..STEPS_MAX {
@@ -67,19 +67,19 @@ pub(super) fn find_path(
         let moves = search.moves(&path);
         let Some((last, others)) = moves.split_last() else {
             search.finish(&mut path);
-            if path.ledger.problems().is_empty() {
-                let account = path.ledger.accounts.get(&JOB);
+            if path.oracle.problems().is_empty() {
+                let account = path.oracle.accounts.get(&JOB);
                 let outcome_count = account.map_or(0, Account::outcome_count);
-                return Ok(Found { sights: path.ledger.sights().clone(), outcome_count });
+                return Ok(Found { coverage: path.oracle.coverage().clone(), outcome_count });
             }
-            farthest = (usize::MAX, path.ledger.problems().to_vec());
+            farthest = (usize::MAX, path.oracle.problems().to_vec());
             continue;
         };
         let reached = path.step + path.ask;
         let mut tried: Vec<Path> = others.iter().map(|next| search.gone(path.clone(), next)).collect();
         tried.push(search.gone(path, last));
         for next in tried.into_iter().rev() {
-            let problems = next.ledger.problems();
+            let problems = next.oracle.problems();
             if problems.is_empty() {
                 open.push(next);
             } else if reached >= farthest.0 {
@@ -94,12 +94,12 @@ pub(super) fn find_path(
 struct Search<'a> {
     job: &'a JobEvidence,
     evidence: &'a Evidence,
-    course: &'a Course,
+    timeline: &'a Timeline,
 }
 
 impl Search<'_> {
     fn begin(&self) -> Path {
-        let mut ledger = Ledger::default();
+        let mut oracle = Oracle::default();
         let collection = Collection {
             key: self.job.key.collection.clone(),
             location: String::new(),
@@ -110,15 +110,15 @@ impl Search<'_> {
             created_at: Timestamp::MIN,
             revision: 0,
         };
-        ledger.intend(Intent::Collection { at: Timestamp::MIN });
-        ledger.wrote_collection(&collection, &[]);
+        oracle.intend(Intent::Collection { at: Timestamp::MIN });
+        oracle.wrote_collection(&collection, &[]);
         let skipped = self.job.skipped.iter().copied().collect();
-        Path { ledger, step: 0, ask: 0, skipped, flight: None, ended_at: None }
+        Path { oracle, step: 0, ask: 0, skipped, flight: None, ended_at: None }
     }
 
-    /// What may come next, the likeliest first.
+    /// The possible next steps, the likeliest first.
     fn moves(&self, path: &Path) -> Vec<Move> {
-        let (step, ask) = (self.course.steps.get(path.step), self.job.asks.get(path.ask));
+        let (step, ask) = (self.timeline.steps.get(path.step), self.job.calls.get(path.ask));
         match (step, ask) {
             (None, None) => Vec::new(),
             (Some(_), None) => vec![Move::Step],
@@ -129,12 +129,12 @@ impl Search<'_> {
                 let ends = matches!(step, Step::End(_));
                 let step_first = life < ask.life || (life == ask.life && !ends && ask.to + slack >= from);
                 let ask_first = ask.life == life && ask.from <= to + slack;
-                let asks = if ask_first { self.ask_moves(path, ask) } else { Vec::new() };
+                let calls = if ask_first { self.ask_moves(path, ask) } else { Vec::new() };
                 let steps: Vec<Move> = step_first.then_some(Move::Step).into_iter().collect();
                 if from < ask.to {
-                    steps.into_iter().chain(asks).collect()
+                    steps.into_iter().chain(calls).collect()
                 } else {
-                    asks.into_iter().chain(steps).collect()
+                    calls.into_iter().chain(steps).collect()
                 }
             }
         }
@@ -144,11 +144,11 @@ impl Search<'_> {
     fn extent(&self, step: Step) -> (usize, Timestamp, Timestamp) {
         match step {
             Step::Begin(index) => {
-                let made = &self.course.tries[index];
+                let made = &self.timeline.tries[index];
                 (made.life, made.from, made.to)
             }
             Step::Settle(index) => {
-                let made = &self.course.tries[index];
+                let made = &self.timeline.tries[index];
                 let ended_at = made.record.as_ref().map_or(made.to, |record| record.ended_at);
                 (made.life, ended_at, ended_at)
             }
@@ -156,14 +156,16 @@ impl Search<'_> {
         }
     }
 
-    fn ask_moves(&self, path: &Path, ask: &Ask) -> Vec<Move> {
+    fn ask_moves(&self, path: &Path, ask: &ApiCall) -> Vec<Move> {
         let mut moves: Vec<Move> = match ask.what {
-            What::Look | What::Delete => vec![Move::Ask(ask.from)],
-            What::Run => {
+            CallKind::Look | CallKind::Delete => vec![Move::Call(ask.from)],
+            CallKind::Run => {
                 let done = ask.answered || self.run_without_answer(ask.life);
-                return vec![if done { Move::Ask(ask.from) } else { Move::Omit }];
+                return vec![if done { Move::Call(ask.from) } else { Move::Omit }];
             }
-            What::Put(_) | What::Patch(_) => self.instants(path, ask).into_iter().map(Move::Ask).collect(),
+            CallKind::Put(_) | CallKind::Patch(_) => {
+                self.instants(path, ask).into_iter().map(Move::Call).collect()
+            }
         };
         if !ask.answered {
             moves.push(Move::Omit);
@@ -171,26 +173,26 @@ impl Search<'_> {
         moves
     }
 
-    /// Whether one run more was made than was answered, of those that were asked for in a life.
+    /// Whether one more run was made than was answered, of those that were asked for in a process.
     fn run_without_answer(&self, life: usize) -> bool {
         let extent = self.evidence.lives[life];
-        let of_life = |made: &&Try| extent.from <= made.nominal_at && made.nominal_at <= extent.to;
-        let runs = self.course.tries.iter().filter(|made| made.cause == Cause::Run).filter(of_life);
+        let of_life = |made: &&SeenAttempt| extent.from <= made.nominal_at && made.nominal_at <= extent.to;
+        let runs = self.timeline.tries.iter().filter(|made| made.cause == Cause::Run).filter(of_life);
         let made: BTreeSet<Timestamp> = runs.map(|made| made.nominal_at).collect();
-        let of_life = |ask: &&Ask| ask.life == life && ask.what == What::Run && ask.answered;
-        made.len() > self.job.asks.iter().filter(of_life).count()
+        let of_life = |ask: &&ApiCall| ask.life == life && ask.what == CallKind::Run && ask.answered;
+        made.len() > self.job.calls.iter().filter(of_life).count()
     }
 
-    /// The instants of a call that make a difference: each occurrence that may have been before it or behind
-    /// it, and the one at which a job began that has no start of its own.
-    fn instants(&self, path: &Path, ask: &Ask) -> BTreeSet<Timestamp> {
-        // It was decided on what the last settlement left.
+    /// The instants of a call that make a difference: each occurrence that may be before or after it, and the
+    /// one at which a job without a start time began.
+    fn instants(&self, path: &Path, ask: &ApiCall) -> BTreeSet<Timestamp> {
+        // It was decided on the result of the last settlement.
         let first = path.ended_at.map_or(ask.from, |ended_at| ended_at.max(ask.from)).min(ask.to);
         let mut instants = BTreeSet::from([first]);
-        let old = path.ledger.accounts.get(&JOB).map(|account| account.timetable().clone());
+        let old = path.oracle.accounts.get(&JOB).map(|account| account.timetable().clone());
         let new = match ask.what {
-            What::Put(spec) | What::Patch(spec) => self.job.specs[spec].timetable(first).ok(),
-            What::Run | What::Delete | What::Look => None,
+            CallKind::Put(spec) | CallKind::Patch(spec) => self.job.specs[spec].timetable(first).ok(),
+            CallKind::Run | CallKind::Delete | CallKind::Look => None,
         };
         for timetable in [old, new].into_iter().flatten() {
             let mut due = timetable.next_after(first - TICK);
@@ -199,10 +201,10 @@ impl Search<'_> {
                 due = timetable.next_after(at);
             }
         }
-        if let What::Put(index) = ask.what
+        if let CallKind::Put(index) = ask.what
             && let spec = &self.job.specs[index]
         {
-            let begun = self.course.tries.iter().map(|made| made.nominal_at).filter(|at| within(ask, *at));
+            let begun = self.timeline.tries.iter().map(|made| made.nominal_at).filter(|at| within(ask, *at));
             instants.extend(begun.filter(|_| spec.start_at.is_none()));
             let shown = ask.shown.and_then(|shown| shown.next_at).filter(|at| within(ask, *at));
             instants.extend(shown.filter(|_| spec.start_at.is_none()));
@@ -213,7 +215,7 @@ impl Search<'_> {
     fn gone(&self, mut path: Path, next: &Move) -> Path {
         match next {
             Move::Step => {
-                let step = self.course.steps[path.step];
+                let step = self.timeline.steps[path.step];
                 path.step += 1;
                 match step {
                     Step::Begin(index) => self.attempt(&mut path, index),
@@ -221,49 +223,49 @@ impl Search<'_> {
                     Step::End(life) => self.end(&mut path, life),
                 }
             }
-            Move::Ask(at) => {
-                let ask = &self.job.asks[path.ask];
+            Move::Call(at) => {
+                let ask = &self.job.calls[path.ask];
                 path.ask += 1;
                 self.carry_out(&mut path, ask, *at);
             }
             Move::Omit => path.ask += 1,
         }
-        // What is wrong is to be found soon, before other ways are tried of what comes later. What is in flight
-        // during an edit has its outcome later.
+        // Report problems early, before other orders of later steps are tried. An attempt in flight during an
+        // edit gets its outcome later.
         let settled = path.flight.is_none() && self.job.records.is_some();
-        if let Some(account) = path.ledger.accounts.get(&JOB).filter(|_| settled) {
+        if let Some(account) = path.oracle.accounts.get(&JOB).filter(|_| settled) {
             let lost = account.unaccounted();
-            path.ledger.extend(lost);
+            path.oracle.extend(lost);
         }
         path
     }
 
-    fn carry_out(&self, path: &mut Path, ask: &Ask, at: Timestamp) {
+    fn carry_out(&self, path: &mut Path, ask: &ApiCall, at: Timestamp) {
         let key = &self.job.key;
         let intent = match ask.what {
-            What::Put(spec) => Some(Intent::Put { spec: self.job.specs[spec].clone(), at }),
-            What::Patch(spec) => Some(Intent::Patch { spec: self.job.specs[spec].clone(), at }),
-            What::Run => Some(Intent::Run),
-            What::Delete => {
-                path.ledger.deleted_job(key, true);
+            CallKind::Put(spec) => Some(Intent::Put { spec: self.job.specs[spec].clone(), at }),
+            CallKind::Patch(spec) => Some(Intent::Patch { spec: self.job.specs[spec].clone(), at }),
+            CallKind::Run => Some(Intent::Run),
+            CallKind::Delete => {
+                path.oracle.deleted_job(key, true);
                 None
             }
-            What::Look => None,
+            CallKind::Look => None,
         };
         if let Some(intent) = intent {
-            let skips = self.passed_over(path, &intent, at);
-            path.ledger.intend(intent);
-            path.ledger.wrote_job(JOB, key, &skips);
+            let skips = self.skips_of_edit(path, &intent, at);
+            path.oracle.intend(intent);
+            path.oracle.wrote_job(JOB, key, &skips);
         }
-        // Of a job that is gone nobody can know how its attempts ended.
-        if let Some(sight) = ask.shown.as_ref().filter(|_| self.job.records.is_some()) {
-            path.ledger.judge_job(key, JOB, &self.shown(sight));
+        // Nobody can know how the attempts of a deleted job ended.
+        if let Some(view) = ask.shown.as_ref().filter(|_| self.job.records.is_some()) {
+            path.oracle.judge_job(key, JOB, &self.shown(view));
         }
     }
 
-    /// What an edit at an instant passed over, of what is shown as skipped.
-    fn passed_over(&self, path: &mut Path, intent: &Intent, at: Timestamp) -> Vec<Skip> {
-        let Some(account) = path.ledger.accounts.get(&JOB).filter(|account| account.on()) else {
+    /// What an edit at an instant skipped, of what is shown as skipped.
+    fn skips_of_edit(&self, path: &mut Path, intent: &Intent, at: Timestamp) -> Vec<Skip> {
+        let Some(account) = path.oracle.accounts.get(&JOB).filter(|account| account.on()) else {
             return Vec::new();
         };
         let ends_span = match intent {
@@ -274,11 +276,11 @@ impl Search<'_> {
         if !ends_span {
             return Vec::new();
         }
-        // Who edits takes a first attempt in flight, and what was passed over for it, for passed over as well;
-        // where the attempt is recorded, the record is shown.
+        // An edit counts a first attempt in flight, and what was skipped to get to it, as skipped as well; if
+        // the attempt is recorded, the record is shown.
         if let Some((index, rows)) = &mut path.flight
-            && let made = &self.course.tries[*index]
-            && first_of_schedule(&path.ledger, *index, made)
+            && let made = &self.timeline.tries[*index]
+            && first_of_schedule(&path.oracle, *index, made)
         {
             path.skipped.append(rows);
             if made.record.is_some() && made.nominal_at <= at {
@@ -291,7 +293,7 @@ impl Search<'_> {
 
     /// What is shown as skipped, as ranges with one reason each.
     fn skips(&self, path: &Path, rows: Rows, decided_at: Timestamp) -> Vec<Skip> {
-        let Some(account) = path.ledger.accounts.get(&JOB) else { return Vec::new() };
+        let Some(account) = path.oracle.accounts.get(&JOB) else { return Vec::new() };
         let mut skips: Vec<Skip> = Vec::new();
         for (at, reason) in rows {
             match skips.last_mut().filter(|skip| skip.reason == reason) {
@@ -319,19 +321,19 @@ impl Search<'_> {
         skips
     }
 
-    /// Of what was skipped by a rule that is not the job's any more, only both ends are shown.
+    /// Of the skips of a rule that the job does not have any more, only both ends are shown.
     fn ends_of_ranges_only(&self, ask: usize, account: &Account) -> bool {
-        self.job.asks[ask.min(self.job.asks.len())..].iter().any(|ask| match ask.what {
-            What::Put(_) => true,
-            What::Patch(spec) => account.retimed(&self.job.specs[spec]),
-            What::Run | What::Delete | What::Look => false,
+        self.job.calls[ask.min(self.job.calls.len())..].iter().any(|ask| match ask.what {
+            CallKind::Put(_) => true,
+            CallKind::Patch(spec) => account.retimed(&self.job.specs[spec]),
+            CallKind::Run | CallKind::Delete | CallKind::Look => false,
         })
     }
 
     fn attempt(&self, path: &mut Path, index: usize) {
-        let made = &self.course.tries[index];
-        let Some(account) = path.ledger.accounts.get(&JOB) else {
-            path.ledger.blame(&self.job.key, &format!("is not there and was fired: {made:?}"));
+        let made = &self.timeline.tries[index];
+        let Some(account) = path.oracle.accounts.get(&JOB) else {
+            path.oracle.blame(&self.job.key, &format!("is not there and was fired: {made:?}"));
             return;
         };
         let retries = account.pending.filter(|pending| {
@@ -343,7 +345,7 @@ impl Search<'_> {
         let entry = match retries.filter(|entry| entry.step == step) {
             Some(entry) => entry,
             None if made.attempt > 0 || step > 0 => {
-                // Nothing of that kind is expected; the ledger will say so.
+                // Nothing of that kind is expected, which the oracle will report.
                 Entry { step, attempt: made.attempt, ordinal: u32::MAX, ..Entry::scheduled(made.nominal_at) }
             }
             None if made.cause == Cause::Run => Entry::run(made.nominal_at),
@@ -352,17 +354,17 @@ impl Search<'_> {
                 Entry::scheduled(next.unwrap_or(made.nominal_at))
             }
         };
-        // Of an attempt without a record only a span of time is known.
+        // Of an attempt without a record only a range of time is known.
         let now = made.from.max(made.nominal_at).max(entry.due_at).min(made.to);
         let first_of_schedule = !entry.started() && made.cause == Cause::Schedule;
         let recorded = first_of_schedule && made.record.is_some();
         let rows = if recorded { take_rows(&mut path.skipped, made.nominal_at) } else { BTreeMap::new() };
         let fence = fence(index);
         let claimed = Claimed { fence, job: JOB, key: self.job.key.clone(), entry: Some(entry) };
-        path.ledger.claimed(NODE, vec![claimed], now);
-        path.ledger.begun(&[fence], &[true]);
+        path.oracle.claimed(NODE, vec![claimed], now);
+        path.oracle.begun(&[fence], &[true]);
         if let Some(delivery) = &made.delivery {
-            let shooting = Shooting {
+            let shooting = SeenFiring {
                 job: &self.job.key,
                 action: &self.job.specs[delivery.spec].action,
                 step: delivery.step,
@@ -370,18 +372,18 @@ impl Search<'_> {
                 nominal_at: made.nominal_at,
                 tag: delivery.tag.clone(),
             };
-            path.ledger.fired(NODE, &shooting, now);
+            path.oracle.fired(NODE, &shooting, now);
         }
         path.flight = Some((index, rows));
         if self.job.records.is_none() {
             // Nobody can know how it ended.
-            path.ledger.released(&[fence]);
+            path.oracle.released(&[fence]);
             path.flight = None;
         }
     }
 
     fn settle(&self, path: &mut Path, index: usize) {
-        let made = &self.course.tries[index];
+        let made = &self.timeline.tries[index];
         let (Some((flight, rows)), Some(noted)) = (path.flight.take(), &made.record) else { return };
         debug_assert_eq!(flight, index, "what is settled has just begun");
         if let Some(delivery) = &made.delivery {
@@ -390,14 +392,14 @@ impl Search<'_> {
                 kind: OutcomeKind::Word("Seen"),
                 message: String::new(),
             };
-            path.ledger.answered(NODE, &self.job.key, &outcome, noted.ended_at);
+            path.oracle.answered(NODE, &self.job.key, &outcome, noted.ended_at);
         }
         let fence = fence(index);
         let mut skips = self.skips(path, rows, noted.started_at);
-        let Some((generation, entry)) = path.ledger.claim_of(fence) else { return };
+        let Some((generation, entry)) = path.oracle.claim_of(fence) else { return };
         let mut records = vec![record(noted, generation, made.cause, entry.step)];
         if let Some(postponed) = &made.postponed {
-            let generation = path.ledger.accounts.get(&JOB).map_or(generation, |account| account.generation);
+            let generation = path.oracle.accounts.get(&JOB).map_or(generation, |account| account.generation);
             records.push(record(postponed, generation, Cause::Schedule, 0));
             let rows = take_rows(&mut path.skipped, postponed.nominal_at);
             skips.extend(self.skips(path, rows, noted.ended_at));
@@ -412,24 +414,24 @@ impl Search<'_> {
             generation: None,
             state: None,
         };
-        path.ledger.settled(&settling, &Settled::Recorded);
+        path.oracle.settled(&settling, &Settled::Recorded);
         path.ended_at = Some(noted.ended_at);
     }
 
     fn end(&self, path: &mut Path, life: usize) {
         let killed = self.evidence.lives[life].killed;
         if let Some((index, _)) = path.flight.take().filter(|_| !killed) {
-            let made = &self.course.tries[index];
-            path.ledger.blame(&self.job.key, &format!("was stopped in good order and lost {made:?}"));
+            let made = &self.timeline.tries[index];
+            path.oracle.blame(&self.job.key, &format!("was stopped in good order and lost {made:?}"));
         }
-        path.ledger.abandon(None);
-        path.ledger.forget(NODE);
+        path.oracle.abandon(None);
+        path.oracle.forget(NODE);
     }
 
-    /// At the end nothing is left over.
+    /// At the end nothing may be left over.
     fn finish(&self, path: &mut Path) {
         let mut problems: Vec<String> = Vec::new();
-        if let Some(account) = path.ledger.accounts.get(&JOB).filter(|_| self.job.records.is_some()) {
+        if let Some(account) = path.oracle.accounts.get(&JOB).filter(|_| self.job.records.is_some()) {
             let name = &self.job.key.name;
             problems.extend(account.unfinished());
             let made = account.outcomes();
@@ -440,11 +442,11 @@ impl Search<'_> {
                 problems.push(format!("{name}: {at} is shown as skipped by {reason:?}, and was not to be"));
             }
         }
-        path.ledger.extend(problems);
+        path.oracle.extend(problems);
     }
 
-    fn shown(&self, sight: &Sight) -> Shown {
-        let Sight { spec, state, counters, last_started_at, next_at } = *sight;
+    fn shown(&self, view: &JobView) -> Shown {
+        let JobView { spec, state, counters, last_started_at, next_at } = *view;
         let spec = self.job.specs[spec].clone();
         Shown { spec, state, counters, last_started_at, next_at, waiting: None }
     }
@@ -457,8 +459,8 @@ fn take_rows(skipped: &mut Rows, before: Timestamp) -> Rows {
 }
 
 /// Whether an attempt is the first of an occurrence of the schedule.
-fn first_of_schedule(ledger: &Ledger, index: usize, made: &Try) -> bool {
-    let claim = ledger.claim_of(fence(index));
+fn first_of_schedule(oracle: &Oracle, index: usize, made: &SeenAttempt) -> bool {
+    let claim = oracle.claim_of(fence(index));
     made.cause == Cause::Schedule && claim.is_some_and(|(_, entry)| !entry.started())
 }
 
@@ -466,11 +468,11 @@ fn fence(index: usize) -> Fence {
     Fence(index as u64 + 1)
 }
 
-fn within(ask: &Ask, at: Timestamp) -> bool {
+fn within(ask: &ApiCall, at: Timestamp) -> bool {
     ask.from <= at && at <= ask.to
 }
 
-fn record(noted: &Noted, generation: u32, cause: Cause, step: u8) -> Record {
+fn record(noted: &SeenRecord, generation: u32, cause: Cause, step: u8) -> Record {
     let postponed = noted.status == RecordStatus::Postponed;
     Record {
         job: JOB,

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use super::{JobEvidence, Life};
 
 impl JobEvidence {
-    /// All that was seen of the job, one line for each thing.
+    /// All that was seen of the job, one line per event.
     pub fn story(&self, lives: &[Life]) -> String {
         let mut lines: Vec<(Timestamp, String)> = Vec::new();
         for (index, life) in lives.iter().enumerate() {
             lines.push((life.from, format!("life {index} begins")));
             lines.push((life.to, format!("life {index} ends, killed: {}", life.killed)));
         }
-        for ask in &self.asks {
+        for ask in &self.calls {
             let answered = if ask.answered { "" } else { ", not answered" };
             lines.push((ask.from, format!("{:?} until {}{answered}; {:?}", ask.what, ask.to, ask.shown)));
         }
@@ -24,7 +24,7 @@ impl JobEvidence {
             lines.push((*to, text));
         }
         for record in self.records.iter().flatten() {
-            let super::Noted { sequence, nominal_at, ended_at, status, attempt, ordinal, .. } = record;
+            let super::SeenRecord { sequence, nominal_at, ended_at, status, attempt, ordinal, .. } = record;
             let text = format!(
                 "record {sequence} of {nominal_at} attempt {attempt} until {ended_at}: {status:?} {ordinal}"
             );

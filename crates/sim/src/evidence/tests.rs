@@ -1,10 +1,12 @@
-//! What was seen is judged right if it is right, and wrong if anything about it is.
+//! Right evidence is judged right, and wrong if anything about it is changed.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{CollectionKey, Counters, JobState, RecordStatus, SkipReason, Sku};
 use punctual_recurrence::{Frequency, Rule};
 
-use super::{Ask, Delivery, Evidence, JobEvidence, Judgement, Life, Noted, Sight, What, judge};
+use super::{
+    ApiCall, CallKind, Delivery, Evidence, JobEvidence, JobView, Judgement, Life, SeenRecord, judge,
+};
 use crate::op::{Retry, Sketch, instant};
 
 fn at(seconds: i64, millis: i64) -> Timestamp {
@@ -30,7 +32,7 @@ fn job() -> JobEvidence {
         key: CollectionKey::new("s", "g", "c").job("j"),
         sku: Sku::Standard,
         specs: vec![on, off],
-        asks: Vec::new(),
+        calls: Vec::new(),
         deliveries: Vec::new(),
         records: Some(Vec::new()),
         earlier_records: Vec::new(),
@@ -40,10 +42,10 @@ fn job() -> JobEvidence {
 }
 
 impl JobEvidence {
-    fn ask(&mut self, life: usize, second: i64, what: What) -> &mut Ask {
+    fn ask(&mut self, life: usize, second: i64, what: CallKind) -> &mut ApiCall {
         let (from, to) = (at(second, 0), at(second + 2, 0));
-        self.asks.push(Ask { life, from, to, what, answered: true, shown: None });
-        self.asks.last_mut().unwrap()
+        self.calls.push(ApiCall { life, from, to, what, answered: true, shown: None });
+        self.calls.last_mut().unwrap()
     }
 
     fn deliver(
@@ -74,7 +76,7 @@ impl JobEvidence {
         let ended_at = begun_at + SignedDuration::from_millis(300);
         let (started_at, ended_at) =
             if status == RecordStatus::Postponed { (due, begun_at) } else { (begun_at, ended_at) };
-        records.push(Noted {
+        records.push(SeenRecord {
             sequence,
             nominal_at,
             started_at,
@@ -105,7 +107,7 @@ impl JobEvidence {
 /// A process that is killed in the middle of the third occurrence, and the one after it.
 fn right() -> Evidence {
     let mut job = job();
-    job.ask(0, 1, What::Put(0));
+    job.ask(0, 1, CallKind::Put(0));
     job.attempt(0, at(60, 10), at(60, 0), (0, 0), 1, true);
     job.attempt(0, at(120, 10), at(120, 0), (0, 0), 2, false);
     job.attempt(0, at(135, 400), at(120, 0), (0, 1), 2, false);
@@ -114,7 +116,7 @@ fn right() -> Evidence {
     // It is down from second 181 to second 190, and the attempt is made again.
     job.attempt(1, at(190, 0), at(180, 0), (0, 0), 3, true);
     // A run, which nobody was told of, and an occurrence that waits behind it.
-    job.ask(1, 230, What::Run).answered = false;
+    job.ask(1, 230, CallKind::Run).answered = false;
     job.deliver(1, at(239, 900), at(231, 5), (0, 0), true);
     job.note(at(239, 900), at(231, 5), (0, 0), RecordStatus::Completed, 4);
     job.note(at(240, 200), at(240, 0), (0, 0), RecordStatus::Postponed, 5);
@@ -131,10 +133,10 @@ fn right() -> Evidence {
     ];
     let counters = Counters { execution: 6, failure: 2, faulted: 1 };
     let last_started_at = Some(at(430, 0));
-    let sight = Sight { spec: 1, state: JobState::Disabled, counters, last_started_at, next_at: None };
-    // Within these two seconds one comes due, and is passed over or not.
-    job.ask(2, 479, What::Patch(1));
-    job.ask(2, 500, What::Look).shown = Some(sight);
+    let view = JobView { spec: 1, state: JobState::Disabled, counters, last_started_at, next_at: None };
+    // Within these two seconds one comes due, and is skipped or not.
+    job.ask(2, 479, CallKind::Patch(1));
+    job.ask(2, 500, CallKind::Look).shown = Some(view);
     let life = |from, to, killed| Life { from: at(from, 0), to: at(to, 0), killed };
     let lives = vec![life(0, 181, true), life(190, 290, true), life(425, 510, false)];
     Evidence { lives, jobs: vec![job], slack: SignedDuration::from_millis(100) }
@@ -146,23 +148,23 @@ fn problems(change: impl FnOnce(&mut Evidence)) -> Vec<String> {
     judge(&evidence).problems
 }
 
-fn records(evidence: &mut Evidence) -> &mut Vec<Noted> {
+fn records(evidence: &mut Evidence) -> &mut Vec<SeenRecord> {
     evidence.jobs[0].records.as_mut().unwrap()
 }
 
 #[test]
 fn what_is_right_is_found_right() {
-    let Judgement { problems, outcome_count, repeated_count, sights, .. } = judge(&right());
+    let Judgement { problems, outcome_count, repeated_count, coverage, .. } = judge(&right());
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!((outcome_count, repeated_count), (8, 1));
-    assert_eq!(sights.get("a run was made"), Some(&1));
+    assert_eq!(coverage.get("a run was made"), Some(&1));
     assert_eq!(problems_of_edge(true), Vec::<String>::new());
 }
 
-/// An occurrence comes due at about the moment of an edit: it may be passed over or not.
-fn problems_of_edge(passed_over: bool) -> Vec<String> {
+/// An occurrence comes due at about the moment of an edit: it may be skipped or not.
+fn problems_of_edge(skipped: bool) -> Vec<String> {
     problems(|evidence| {
-        if passed_over {
+        if skipped {
             evidence.jobs[0].skipped.push((at(480, 0), SkipReason::Missed));
         }
     })
@@ -185,7 +187,7 @@ fn whatever_is_wrong_is_found() {
     });
     check("an attempt is recorded twice", "two records", |evidence| {
         let job = &mut evidence.jobs[0];
-        let twice = Noted { sequence: 100, ..job.records.as_ref().unwrap()[0].clone() };
+        let twice = SeenRecord { sequence: 100, ..job.records.as_ref().unwrap()[0].clone() };
         job.records.as_mut().unwrap().push(twice);
     });
     check("a record is lost", "has lost", |evidence| {
@@ -196,11 +198,11 @@ fn whatever_is_wrong_is_found() {
         records(evidence).remove(1);
     });
     check("a counter is off by one", "counts", |evidence| {
-        evidence.jobs[0].asks[3].shown.as_mut().unwrap().counters.execution += 1;
+        evidence.jobs[0].calls[3].shown.as_mut().unwrap().counters.execution += 1;
     });
     check("an ordinal is off by one", "ordinal", |evidence| records(evidence)[3].ordinal += 1);
     check("failures are not counted", "counts", |evidence| {
-        evidence.jobs[0].asks[3].shown.as_mut().unwrap().counters.failure = 0;
+        evidence.jobs[0].calls[3].shown.as_mut().unwrap().counters.failure = 0;
     });
     check("something is repeated without a crash", "was fired again", |evidence| {
         let again = evidence.jobs[0].deliveries[0].clone();
@@ -257,14 +259,14 @@ fn whatever_is_wrong_is_found() {
         records(evidence).retain(|record| record.status != RecordStatus::Postponed);
     });
     check("a run that was accepted is not made", "never made", |evidence| {
-        evidence.jobs[0].ask(2, 490, What::Run);
+        evidence.jobs[0].ask(2, 490, CallKind::Run);
     });
     check("a run is made that nobody asked for", "nobody asked for", |evidence| {
-        evidence.jobs[0].asks[1].what = What::Look;
-        evidence.jobs[0].ask(2, 499, What::Run);
+        evidence.jobs[0].calls[1].what = CallKind::Look;
+        evidence.jobs[0].ask(2, 499, CallKind::Run);
     });
     check("a write that was acknowledged is not there", "it must be", |evidence| {
-        evidence.jobs[0].asks[3].shown.as_mut().unwrap().spec = 0;
+        evidence.jobs[0].calls[3].shown.as_mut().unwrap().spec = 0;
     });
     check("a job that is off is fired", "while the job was off", |evidence| {
         let job = &mut evidence.jobs[0];
@@ -298,12 +300,12 @@ fn a_call_without_an_answer_may_have_been_carried_out_or_not() {
         let found = problems(|evidence| {
             let job = &mut evidence.jobs[0];
             // The life is over before it is answered; what the next one shows tells.
-            job.asks[2].answered = false;
-            let shown = job.asks[3].shown.as_mut().unwrap();
+            job.calls[2].answered = false;
+            let shown = job.calls[3].shown.as_mut().unwrap();
             if !carried_out {
                 (shown.spec, shown.state, shown.next_at) = (0, JobState::Enabled, Some(at(480, 0)));
-                job.asks[3].to = at(485, 0);
-                job.ask(2, 501, What::Patch(1));
+                job.calls[3].to = at(485, 0);
+                job.ask(2, 501, CallKind::Patch(1));
                 job.skipped.push((at(480, 0), SkipReason::Missed));
             }
         });
@@ -316,8 +318,8 @@ fn a_deleted_job_is_fired_no_more() {
     let deleted = |fired_at: i64| {
         problems(|evidence| {
             let job = &mut evidence.jobs[0];
-            job.asks.truncate(1);
-            job.ask(0, 150, What::Delete);
+            job.calls.truncate(1);
+            job.ask(0, 150, CallKind::Delete);
             job.deliveries.retain(|delivery| delivery.expected_at <= at(fired_at, 0) && delivery.life == 0);
             (job.records, job.skipped) = (None, Vec::new());
         })

@@ -1,4 +1,4 @@
-//! The stores that a world can stand on, and what a crash leaves of them.
+//! The stores of a world, and what a crash leaves of them.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::watched::Shared;
 /// The kind of store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// The reference in memory. A crash leaves all but the claims.
+    /// The reference in memory. A crash leaves everything but the claims.
     Memory,
     /// The same with a lease for each node: when it ends, the node learns of it when it acts next.
     Leased,
-    /// SQLite. A crash closes it; it is opened anew from its files.
+    /// SQLite. A crash closes it; it is opened again from its files.
     Sqlite,
 }
 
@@ -56,7 +56,7 @@ impl Opened {
         Some(Arc::new(SqliteStore::open(options).expect("a store that nobody owns can be opened")))
     }
 
-    /// The process died: what is held in memory is gone.
+    /// The process died: what was in memory is gone.
     pub(super) fn reopen(&self, shared: &Shared, fences: &[Fence]) {
         if self.directory.is_none() {
             block_on(shared.store().release(fences)).expect("the store itself has no faults");

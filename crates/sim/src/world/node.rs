@@ -1,4 +1,4 @@
-//! One node: a runner that can be stopped anywhere.
+//! One node: a runner that can be paused anywhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use punctual_store::{Fence, LeasedStore, Roster};
 
 use super::backing::Opened;
 use crate::clock::NodeClock;
-use crate::gate::{Course, Gate, block_on, drive};
+use crate::gate::{Gate, NodeFuture, block_on, drive};
 use crate::op::Point;
 use crate::receiver::{Receiver, Script};
-use crate::watched::{Shared, Watched};
+use crate::watched::{Shared, WatchedStore};
 
-/// So long that nobody looks at the agenda without being woken: a wake-up that is lost here is lost for ever.
+/// So long that no node looks at the agenda without being woken: a lost wake-up is lost forever here.
 const NEVER: Duration = Duration::from_secs(1_000_000_000);
 
-/// How many slots each node has, and how many of them for one target: plenty, some, hardly any.
+/// The slots of each node, and how many of them for one target: plenty, some, hardly any.
 const SLOTS: [(usize, usize); super::NODES] = [(16_384, 256), (4, 2), (2, 1)];
 
 pub(super) struct Node {
@@ -32,11 +32,11 @@ pub(super) struct Node {
     /// Its own way to the store, where nodes have leases.
     leased: Option<Arc<LeasedStore>>,
     runner: Runner,
-    /// None while it stays somewhere.
+    /// None while it is paused.
     steps: Option<Steps>,
-    /// Steps that stay somewhere.
-    course: Option<Course<Steps>>,
-    /// How long the world had been there when it ran last.
+    /// Paused steps.
+    future: Option<NodeFuture<Steps>>,
+    /// The uptime of the world when it ran last.
     seen: Duration,
     /// It is to look at the agenda without being woken.
     polls: bool,
@@ -67,7 +67,7 @@ impl Node {
             leased,
             runner,
             steps,
-            course: None,
+            future: None,
             seen,
             polls: false,
         }
@@ -75,15 +75,15 @@ impl Node {
 
     /// Whether it could tick now.
     pub(super) fn idle(&self) -> bool {
-        self.up && self.course.is_none()
+        self.up && self.future.is_none()
     }
 
-    /// Whether it stays at a point.
+    /// Whether it is paused at a point.
     pub(super) fn at(&self, point: Point) -> bool {
-        self.course.is_some() && self.gate.closed() == Some(point)
+        self.future.is_some() && self.gate.closed() == Some(point)
     }
 
-    /// When it wants to go on: after so much time, and at an instant of its clock.
+    /// When it wants to continue: after some time, and at an instant of its clock.
     pub(super) fn wants(&self) -> (Option<Duration>, Option<Timestamp>) {
         let Some(steps) = self.steps.as_ref().filter(|_| self.up) else { return (None, None) };
         let (rest, due_at) = steps.wants();
@@ -91,12 +91,12 @@ impl Node {
         (rest.map(|rest| rest.saturating_sub(passed)), due_at)
     }
 
-    /// Its clock was set: it notices that when it looks at the agenda next.
+    /// Its clock was set: it notices that at its next look at the agenda.
     pub(super) fn poll(&mut self) {
         self.polls = true;
     }
 
-    /// Does all that it has to do at this instant, up to a point if one is given.
+    /// Does everything that it can do at this instant, up to a point if one is given.
     pub(super) fn tick(&mut self, until: Option<Point>) {
         if !self.idle() {
             return;
@@ -115,7 +115,7 @@ impl Node {
         }));
     }
 
-    /// Lets go of what is old; false if it could not.
+    /// Deletes what is too old; false if it could not.
     pub(super) fn keep_house(&mut self) -> bool {
         if !self.idle() {
             return false;
@@ -129,35 +129,35 @@ impl Node {
         }
     }
 
-    /// Puts jobs back that have come further than the clock; whether all of them were.
+    /// Repairs jobs that are ahead of the clock; returns whether all of them were.
     pub(super) fn repair(&mut self) -> bool {
         self.up && block_on(self.runner.repair()).is_ok_and(|report| report.busy.is_empty())
     }
 
     /// Goes on from where it stayed, with whatever its other lanes had to do meanwhile.
     pub(super) fn resume(&mut self) {
-        if let Some(course) = self.course.take() {
+        if let Some(future) = self.future.take() {
             self.renew();
             self.gate.set(None);
-            self.go(course);
+            self.go(future);
             self.tick(None);
         }
     }
 
-    fn go(&mut self, course: Course<Steps>) {
-        match drive(course, &self.gate) {
+    fn go(&mut self, future: NodeFuture<Steps>) {
+        match drive(future, &self.gate) {
             Ok(steps) => self.steps = Some(steps),
-            Err(course) => {
-                self.course = Some(course);
+            Err(future) => {
+                self.future = Some(future);
                 return;
             }
         }
-        self.shared.book.open().forget(self.index);
+        self.shared.shared_oracle.lock().forget(self.index);
     }
 
     /// Its claims are taken from it.
     pub(super) fn expire(&mut self) {
-        let fences = self.shared.book.open().abandon(Some(self.index));
+        let fences = self.shared.shared_oracle.lock().abandon(Some(self.index));
         match &self.leased {
             Some(leased) => block_on(leased.expire()).expect("the store itself has no faults"),
             None => self.release(&fences),
@@ -171,7 +171,7 @@ impl Node {
             let lease = leased.standing().borrow().lease;
             leased.renew();
             if leased.standing().borrow().lease != lease {
-                self.shared.book.open().cut_off(self.index);
+                self.shared.shared_oracle.lock().cut_off(self.index);
             }
         }
     }
@@ -179,13 +179,13 @@ impl Node {
     pub(super) fn crash(&mut self) {
         self.forget_all();
         self.expire();
-        self.shared.book.open().forget(self.index);
+        self.shared.shared_oracle.lock().forget(self.index);
         self.up = false;
     }
 
     /// Forgets what it was doing, and all that it knew.
     pub(super) fn forget_all(&mut self) {
-        self.course = None;
+        self.future = None;
         self.runner = runner(
             self.index,
             &self.shared,
@@ -199,7 +199,7 @@ impl Node {
         self.seen = self.clock.uptime();
     }
 
-    /// Gives back what it has not begun, finishes what it has, and goes.
+    /// Gives back what it has not begun, finishes what it has, and stops.
     pub(super) fn stop(&mut self) {
         if !self.up {
             return;
@@ -207,7 +207,7 @@ impl Node {
         self.runner.begin_stop();
         self.resume();
         self.tick(None);
-        self.shared.book.open().stopped(self.index);
+        self.shared.shared_oracle.lock().stopped(self.index);
         self.forget_all();
         self.up = false;
     }
@@ -226,7 +226,7 @@ fn runner(
     script: &Script,
     mint: &Arc<dyn Mint>,
 ) -> Runner {
-    let store = Watched {
+    let store = WatchedStore {
         node: Some(index),
         leased: leased.cloned(),
         gate: gate.clone(),
@@ -238,7 +238,7 @@ fn runner(
         script: script.clone(),
         clock: clock.clone(),
         gate: gate.clone(),
-        book: shared.book.clone(),
+        shared_oracle: shared.shared_oracle.clone(),
     };
     let (slots, slots_per_target) = SLOTS[index];
     let settings = Settings { slots, slots_per_target, poll: NEVER, ..Settings::default() };

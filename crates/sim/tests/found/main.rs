@@ -8,12 +8,12 @@ mod node;
 mod run;
 mod seeds;
 
-use punctual_sim::{Backing, Op, Verdict, verdict};
+use punctual_sim::{Backing, Op, PlayResult, play_on_each};
 
 /// A history must be right on all stores, which must agree.
 fn check(ops: &[Op]) {
     let backings = [Backing::Memory, Backing::Leased, Backing::Sqlite];
-    if let Verdict::Wrong { backing, at, problems } = verdict(ops, &backings) {
+    if let PlayResult::Wrong { backing, at, problems } = play_on_each(ops, &backings) {
         panic!("wrong on {backing:?} after operation {at}:\n{}", problems.join("\n"));
     }
 }

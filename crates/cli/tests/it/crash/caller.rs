@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use jiff::Timestamp;
 use punctual_model::{Counters, JobState};
-use punctual_sim::evidence::Sight;
+use punctual_sim::evidence::JobView;
 use serde_json::Value;
 
 use super::definition::place_of;
@@ -39,12 +39,12 @@ pub(super) fn exchange(
 }
 
 /// What an answer shows of a job.
-pub(super) fn sight(body: &Value) -> Sight {
+pub(super) fn view(body: &Value) -> JobView {
     let properties = &body["properties"];
     let status = &properties["status"];
     let count = |name: &str| u32::try_from(status[name].as_u64().unwrap_or_default()).unwrap();
     let at = |name: &str| status[name].as_str().map(|text| text.parse::<Timestamp>().unwrap());
-    Sight {
+    JobView {
         spec: place_of(properties["action"]["request"]["uri"].as_str().unwrap()).1,
         state: match properties["state"].as_str().unwrap() {
             "enabled" => JobState::Enabled,

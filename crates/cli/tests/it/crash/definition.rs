@@ -1,4 +1,4 @@
-//! What the jobs of the crash test are: as a body for the API, and as the ledger knows it.
+//! What the jobs of the crash test are: as a body for the API, and as the oracle knows it.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Action, ActionKind, HttpAction, JobSpec, RetryPolicy};
@@ -67,7 +67,7 @@ impl Definition {
         json!({"properties": {"startTime": start, "action": action, "recurrence": recurrence, "state": state}})
     }
 
-    /// The same as the ledger knows it.
+    /// The same as the oracle knows it.
     pub(super) fn spec(&self, place: &SealContext<'_>) -> JobSpec {
         let mut error_action = None;
         for step in (1..=self.errors).rev() {

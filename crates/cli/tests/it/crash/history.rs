@@ -1,22 +1,22 @@
 //! What the API shows of a job's past, as evidence.
 
 use punctual_model::{RecordStatus, SkipReason};
-use punctual_sim::evidence::{JobEvidence, Noted};
+use punctual_sim::evidence::{JobEvidence, SeenRecord};
 use serde_json::Value;
 
 use crate::scheduler::{Scheduler, instant};
 
 /// The records of a page.
-pub(super) fn read(page: &Value) -> Vec<Noted> {
+pub(super) fn read(page: &Value) -> Vec<SeenRecord> {
     page["value"].as_array().unwrap().iter().map(record).collect()
 }
 
-fn record(value: &Value) -> Noted {
+fn record(value: &Value) -> SeenRecord {
     let properties = &value["properties"];
     let number = |name: &str| u32::try_from(properties[name].as_u64().unwrap()).unwrap();
     // Names sort the newest first; the second number is that of the archive, from the end.
     let rest: i64 = value["name"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
-    Noted {
+    SeenRecord {
         sequence: i64::MAX - rest,
         nominal_at: instant(&properties["expectedExecutionTime"]),
         started_at: instant(&properties["startTime"]),
@@ -36,7 +36,7 @@ fn record(value: &Value) -> Noted {
 /// Reads all that is shown of a job.
 pub(super) fn collect(scheduler: &Scheduler, job: &mut JobEvidence, end: jiff::Timestamp) {
     let name = job.key.name.as_str().to_owned();
-    let mut records: Vec<Noted> = Vec::new();
+    let mut records: Vec<SeenRecord> = Vec::new();
     loop {
         let below = format!("/jobs/{name}/history?$top=100&$skip={}", records.len());
         let page = scheduler.call("GET", &below, None);

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{CollectionKey, JobState, Sku};
-use punctual_sim::dice::Dice;
-use punctual_sim::evidence::{Ask, Evidence, JobEvidence, Life, Sight, What};
+use punctual_sim::evidence::{ApiCall, CallKind, Evidence, JobEvidence, JobView, Life};
+use punctual_sim::rng::Rng;
 use serde_json::Value;
 
-use super::caller::{exchange, sight};
+use super::caller::{exchange, view};
 use super::definition::{Definition, SealContext};
 use super::{FastClock, SLACK, SPEED, history, now};
 use crate::scheduler::start_at;
@@ -24,7 +24,7 @@ pub(super) struct Load {
     /// How long each life took to say that it listens: its clock is behind ours by no more than that.
     pub(super) delays: Vec<SignedDuration>,
     pub(super) known: Vec<Known>,
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
     url: String,
     once_count: usize,
 }
@@ -65,7 +65,7 @@ impl Load {
             evidence,
             delays: Vec::new(),
             known: Vec::new(),
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             url,
             once_count: 0,
         }
@@ -103,7 +103,7 @@ impl Load {
         // Whatever was not answered was carried out before the end, or not at all.
         for job in &mut self.evidence.jobs {
             for ask in
-                job.asks.iter_mut().rev().take_while(|ask| ask.life == life).filter(|ask| !ask.answered)
+                job.calls.iter_mut().rev().take_while(|ask| ask.life == life).filter(|ask| !ask.answered)
             {
                 ask.to = to;
             }
@@ -125,25 +125,31 @@ impl Load {
     }
 
     /// Asks for something and notes what came of it; the status of the answer if there was one.
-    fn ask(&mut self, address: &str, job: usize, what: What, body: Option<&Value>) -> Option<(u16, Value)> {
+    fn ask(
+        &mut self,
+        address: &str,
+        job: usize,
+        what: CallKind,
+        body: Option<&Value>,
+    ) -> Option<(u16, Value)> {
         let (method, below) = match what {
-            What::Put(_) => ("PUT", ""),
-            What::Patch(_) => ("PATCH", ""),
-            What::Run => ("POST", "/run"),
-            What::Delete => ("DELETE", ""),
-            What::Look => ("GET", ""),
+            CallKind::Put(_) => ("PUT", ""),
+            CallKind::Patch(_) => ("PATCH", ""),
+            CallKind::Run => ("POST", "/run"),
+            CallKind::Delete => ("DELETE", ""),
+            CallKind::Look => ("GET", ""),
         };
         let (life, from) = (self.evidence.lives.len() - 1, self.earliest());
         let answer = exchange(address, method, &self.path(job, below), body);
         let to = self.clock.now();
         let refused = answer.as_ref().is_some_and(|(status, _)| *status >= 400);
-        let nothing_seen = what == What::Look && answer.is_none();
+        let nothing_seen = what == CallKind::Look && answer.is_none();
         if !refused && !nothing_seen {
             let shown = answer
                 .as_ref()
                 .filter(|(_, body)| body["properties"].is_object())
-                .map(|(_, body)| sight(body));
-            self.evidence.jobs[job].asks.push(Ask {
+                .map(|(_, body)| view(body));
+            self.evidence.jobs[job].calls.push(ApiCall {
                 life,
                 from,
                 to,
@@ -152,7 +158,7 @@ impl Load {
                 shown,
             });
         }
-        self.known[job].unclear |= answer.is_none() && what != What::Look;
+        self.known[job].unclear |= answer.is_none() && what != CallKind::Look;
         answer
     }
 
@@ -165,7 +171,7 @@ impl Load {
             key: CollectionKey::new("s1", "g1", "c").job(name.clone()),
             sku: Sku::P20Premium,
             specs: vec![spec],
-            asks: Vec::new(),
+            calls: Vec::new(),
             deliveries: Vec::new(),
             records: None,
             earlier_records: Vec::new(),
@@ -174,7 +180,7 @@ impl Load {
         });
         let definitions = vec![definition];
         self.known.push(Known { name, role, definitions, spec: 0, unclear: false, gone: false });
-        let answer = self.ask(address, job, What::Put(0), Some(&body));
+        let answer = self.ask(address, job, CallKind::Put(0), Some(&body));
         if let Some((status, body)) = &answer {
             assert!([200, 201].contains(status), "{body}");
         }
@@ -196,7 +202,7 @@ impl Load {
         let (body, of_ledger) = (definition.body(&place), definition.spec(&place));
         self.evidence.jobs[job].specs.push(of_ledger);
         self.known[job].definitions.push(definition);
-        let what = if put { What::Put(spec) } else { What::Patch(spec) };
+        let what = if put { CallKind::Put(spec) } else { CallKind::Patch(spec) };
         let answer = self.ask(address, job, what, Some(&body));
         let refused = answer.as_ref().is_some_and(|(status, _)| *status == 409);
         if let Some((status, body)) = answer.filter(|_| !refused) {
@@ -207,7 +213,7 @@ impl Load {
     }
 
     pub(super) fn run(&mut self, address: &str, job: usize) -> bool {
-        let answer = self.ask(address, job, What::Run, None);
+        let answer = self.ask(address, job, CallKind::Run, None);
         // Too many wait already.
         answer.as_ref().is_none_or(|(status, _)| [200, 429].contains(status)) && answer.is_some()
     }
@@ -217,8 +223,8 @@ impl Load {
         if doomed.is_empty() {
             return;
         }
-        let job = self.dice.pick(&doomed);
-        if let Some((status, body)) = self.ask(address, job, What::Delete, None) {
+        let job = self.rng.pick(&doomed);
+        if let Some((status, body)) = self.ask(address, job, CallKind::Delete, None) {
             assert_eq!(status, 200, "{body}");
             self.known[job].gone = true;
         }
@@ -231,31 +237,31 @@ impl Load {
     }
 
     /// Looks at a job, and finds out what became of a call that was not answered. False if there was no answer.
-    pub(super) fn look(&mut self, address: &str, job: usize) -> Option<Option<Sight>> {
-        let (status, body) = self.ask(address, job, What::Look, None)?;
-        let found = (status == 200).then(|| sight(&body));
-        let asks = &mut self.evidence.jobs[job].asks;
+    pub(super) fn look(&mut self, address: &str, job: usize) -> Option<Option<JobView>> {
+        let (status, body) = self.ask(address, job, CallKind::Look, None)?;
+        let found = (status == 200).then(|| view(&body));
+        let calls = &mut self.evidence.jobs[job].calls;
         // The last that was not answered; before what was just seen.
-        let unclear = asks.iter().rposition(|ask| !ask.answered).filter(|_| self.known[job].unclear);
-        let what = unclear.map(|unclear| asks[unclear].what);
+        let unclear = calls.iter().rposition(|ask| !ask.answered).filter(|_| self.known[job].unclear);
+        let what = unclear.map(|unclear| calls[unclear].what);
         match (found, what) {
-            (Some(found), Some(What::Delete)) => {
-                asks.remove(unclear.unwrap());
+            (Some(found), Some(CallKind::Delete)) => {
+                calls.remove(unclear.unwrap());
                 self.known[job].spec = found.spec;
             }
             (Some(found), _) => {
                 if unclear == Some(0) {
-                    asks[0].answered = true;
+                    calls[0].answered = true;
                 }
                 self.known[job].spec = found.spec;
             }
-            (None, Some(What::Delete)) => {
-                asks[unclear.unwrap()].answered = true;
+            (None, Some(CallKind::Delete)) => {
+                calls[unclear.unwrap()].answered = true;
                 self.known[job].gone = true;
             }
             // It was never made.
-            (None, Some(What::Put(0))) => {
-                asks.clear();
+            (None, Some(CallKind::Put(0))) => {
+                calls.clear();
                 self.known[job].gone = true;
             }
             (None, _) => panic!("{} was acknowledged and is gone", self.known[job].name),
@@ -271,8 +277,8 @@ impl Load {
             return;
         }
         let there: Vec<usize> = (0..self.known.len()).filter(|job| !self.known[*job].gone).collect();
-        let job = self.dice.pick(&there);
-        match self.dice.below(16) {
+        let job = self.rng.pick(&there);
+        match self.rng.below(16) {
             0 if self.once_count < ONCE_MAX => self.make_once(address),
             1 => self.make_doomed(address),
             2 => self.delete_one(address),
@@ -283,8 +289,8 @@ impl Load {
     }
 
     fn make_once(&mut self, address: &str) {
-        let kind = self.dice.pick(&["ok", "ok", "flaky", "fail"]);
-        let errors = self.dice.pick(&[0, 1, 2]);
+        let kind = self.rng.pick(&["ok", "ok", "flaky", "fail"]);
+        let errors = self.rng.pick(&[0, 1, 2]);
         let definition =
             Definition { kind, start_at: None, minutes: None, count: None, retry_count: 1, errors, on: true };
         self.once_count += 1;
@@ -293,7 +299,7 @@ impl Load {
 
     fn make_doomed(&mut self, address: &str) {
         // A few names, used again and again.
-        let name = format!("doomed-{}", self.dice.below(4));
+        let name = format!("doomed-{}", self.rng.below(4));
         if self.known.iter().any(|known| known.name == name && !known.gone) {
             return;
         }
@@ -312,10 +318,10 @@ impl Load {
 
     fn edit(&mut self, address: &str) {
         let edited = self.with_role(Role::Edited);
-        let job = self.dice.pick(&edited);
-        let number: u8 = self.dice.pick(&[0, 1, 2]);
+        let job = self.rng.pick(&edited);
+        let number: u8 = self.rng.pick(&[0, 1, 2]);
         let at = whole(self.clock.now());
-        match self.dice.below(8) {
+        match self.rng.below(8) {
             0 | 1 => self.write(address, job, false, |definition| definition.on = !definition.on),
             2 => self.write(address, job, false, |definition| definition.retry_count = number.into()),
             3 => self.write(address, job, false, |definition| definition.errors = number),
@@ -365,7 +371,7 @@ impl Load {
                 let ended = |state: JobState| state.is_final();
                 crate::scheduler::wait_for(&format!("{} has ended", self.known[job].name), || {
                     let (_, body) = exchange(address, "GET", &self.path(job, ""), None)?;
-                    Some(()).filter(|()| ended(sight(&body).state))
+                    Some(()).filter(|()| ended(view(&body).state))
                 });
             }
         }
@@ -374,7 +380,7 @@ impl Load {
     fn run_to_the_end(&mut self, address: &str, job: usize) {
         let from = self.earliest();
         crate::scheduler::wait_for("a run is taken", || {
-            let answer = self.ask(address, job, What::Run, None)?;
+            let answer = self.ask(address, job, CallKind::Run, None)?;
             (answer.0 == 200).then_some(())
         });
         let path = self.path(job, "/history?$top=1");

@@ -16,17 +16,17 @@ pub(crate) struct Account {
     pub(crate) generation: u32,
     pub(crate) put_at: Timestamp,
     pub(super) timetable: Timetable,
-    /// No scheduled occurrence before this instant counts any more.
+    /// Scheduled occurrences before this instant do not count any more.
     pub(super) floor_at: Option<Timestamp>,
     /// The latest scheduled occurrence of this generation that was started or skipped.
     pub(super) past_at: Option<Timestamp>,
-    /// Whether the collection is on.
-    pub(super) shelf_on: bool,
+    /// Whether the collection is enabled.
+    pub(super) collection_on: bool,
     /// All spans; the last may be open.
     pub(super) spans: Vec<Span>,
     /// How often pending attempts were dropped.
     pub(super) drops: u32,
-    /// How often somebody wrote it.
+    /// How often it was written.
     pub(super) edits: u32,
     pub(super) occurrences: BTreeMap<(u32, Cause, Timestamp), Occurrence>,
     pub(super) attempts: HashSet<(u32, Cause, Timestamp, u8, u32, bool)>,
@@ -47,7 +47,7 @@ pub(crate) struct Occurrence {
     pub(super) main: Main,
 }
 
-/// What became of the main action.
+/// The state of the main action of an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Main {
     Succeeded,
@@ -58,7 +58,7 @@ pub(crate) enum Main {
 }
 
 impl Account {
-    pub(super) fn new(key: JobKey, spec: JobSpec, at: Timestamp, shelf_on: bool) -> Self {
+    pub(super) fn new(key: JobKey, spec: JobSpec, at: Timestamp, collection_on: bool) -> Self {
         let mut account = Self {
             timetable: timetable(&spec, at),
             key,
@@ -67,7 +67,7 @@ impl Account {
             put_at: at,
             floor_at: None,
             past_at: None,
-            shelf_on,
+            collection_on,
             spans: Vec::new(),
             drops: 0,
             edits: 0,
@@ -84,7 +84,7 @@ impl Account {
         account
     }
 
-    /// When it runs, by its definition.
+    /// The timetable of its definition.
     pub(crate) fn timetable(&self) -> &Timetable {
         &self.timetable
     }
@@ -110,16 +110,16 @@ impl Account {
         outcomes
     }
 
-    /// Whether the schedule is on.
+    /// Whether the schedule is enabled.
     pub(crate) fn on(&self) -> bool {
-        self.spec.enabled && self.shelf_on
+        self.spec.enabled && self.collection_on
     }
 
     pub(super) fn put_again(
         &mut self,
         spec: JobSpec,
         at: Timestamp,
-        shelf_on: bool,
+        collection_on: bool,
         skips: &[Skip],
     ) -> Vec<String> {
         let problems = self.close_span(at, skips);
@@ -131,7 +131,7 @@ impl Account {
         self.put_at = at;
         self.floor_at = None;
         self.past_at = None;
-        self.shelf_on = shelf_on;
+        self.collection_on = collection_on;
         self.failure_count = 0;
         self.open_span();
         problems
@@ -141,7 +141,7 @@ impl Account {
         &mut self,
         spec: JobSpec,
         at: Timestamp,
-        shelf_on: bool,
+        collection_on: bool,
         skips: &[Skip],
     ) -> Vec<String> {
         self.edits += 1;
@@ -156,7 +156,7 @@ impl Account {
         self.timetable = timetable(&spec, self.put_at);
         let now_on = spec.enabled;
         self.spec = spec;
-        self.shelf_on = shelf_on;
+        self.collection_on = collection_on;
         if now_on && (!was_on || timing_changed) {
             self.floor_at = Some(at);
             self.open_span();
@@ -166,7 +166,7 @@ impl Account {
 
     pub(super) fn switched(&mut self, on: bool, at: Timestamp, skips: &[Skip]) -> Vec<String> {
         self.edits += 1;
-        self.shelf_on = on;
+        self.collection_on = on;
         if on {
             self.floor_at = Some(at);
             self.open_span();
@@ -177,12 +177,12 @@ impl Account {
         problems
     }
 
-    /// The span that is open.
+    /// The open span.
     pub(super) fn open(&mut self) -> Option<&mut Span> {
         self.spans.last_mut().filter(|span| span.closed_at.is_none())
     }
 
-    /// What the schedule must have on the agenda next; none if nothing is left or it is off.
+    /// What the schedule must have on the agenda next; none if nothing is left or it is disabled.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         if !self.on() || self.count_is_used_up() {
             return None;
@@ -196,7 +196,7 @@ impl Account {
         self.spans.last().filter(|span| span.closed_at.is_none()).and_then(|span| span.cursor)
     }
 
-    /// As many occurrences were started as may be.
+    /// Whether as many occurrences were started as `count` allows.
     pub(super) fn count_is_used_up(&self) -> bool {
         self.timetable.count().is_some_and(|count| self.started_count() >= count)
     }
@@ -239,7 +239,7 @@ impl Account {
         self.occurrences.range(scheduled).map(|((_, _, at), occurrence)| (*at, occurrence))
     }
 
-    /// Those that were started and are not before an instant.
+    /// Occurrences that were started and are not before an instant.
     fn done_after(&self, from: Option<Timestamp>) -> BTreeSet<Timestamp> {
         let done = self.scheduled_now().map(|(at, _)| at);
         from.map(|from| done.filter(|at| *at >= from).collect()).unwrap_or_default()
@@ -302,7 +302,7 @@ impl Account {
         for skip in skips {
             self.skips.push(skip.clone());
             self.note_past(skip.last_at);
-            if let Some(Err(problem)) = self.open().map(|span| span.pass_over(skip)) {
+            if let Some(Err(problem)) = self.open().map(|span| span.skip_by_edit(skip)) {
                 problems.push(format!("{name}: by an edit at {at}: {problem}"));
             }
         }
@@ -320,7 +320,7 @@ impl Account {
         problems
     }
 
-    /// Records that ended, and skips that were decided, before an instant are gone; how many.
+    /// Records that ended, and skips that were decided, before an instant are gone; returns how many.
     pub(super) fn prune(&mut self, before: Timestamp) -> usize {
         let count = self.records.len() + self.skips.len();
         self.records.retain(|record| record.ended_at >= before);
@@ -328,7 +328,7 @@ impl Account {
         count - self.records.len() - self.skips.len()
     }
 
-    /// What is to come although everything had its time.
+    /// What is still to come although everything had its time.
     pub(crate) fn unfinished(&self) -> Vec<String> {
         let name = &self.key.name;
         let pending = self.pending.map(|entry| format!("{name}: {entry:?} never came"));
@@ -338,7 +338,7 @@ impl Account {
         pending.into_iter().chain(waiting).chain(next).collect()
     }
 
-    /// Occurrences that came due while the schedule was on, and have no outcome.
+    /// Occurrences that came due while the schedule was enabled, and have no outcome.
     pub(crate) fn unaccounted(&self) -> Vec<String> {
         let closed = self.spans.iter().filter_map(|span| Some((span.cursor?, span.closed_at?)));
         let lost = closed.filter(|(cursor, closed_at)| cursor < closed_at);

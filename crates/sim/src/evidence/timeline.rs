@@ -1,51 +1,51 @@
-//! The attempts of a job in the order in which they were made: deliveries and records brought together.
+//! The attempts of a job in the order in which they were made: deliveries matched with records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 use punctual_model::{Cause, RecordStatus};
 
-use super::{Delivery, Evidence, JobEvidence, Noted, What};
+use super::{CallKind, Delivery, Evidence, JobEvidence, SeenRecord};
 
-/// The attempts of a job, and how each of its lives ended.
-pub(super) struct Course {
-    pub(super) tries: Vec<Try>,
+/// The attempts of a job, and how each process ended.
+pub(super) struct Timeline {
+    pub(super) tries: Vec<SeenAttempt>,
     pub(super) steps: Vec<Step>,
     pub(super) repeated_count: usize,
 }
 
-/// What happened next, as far as its order is known.
+/// One step, as far as the order is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// An attempt began: its index.
     Begin(usize),
     /// It was recorded.
     Settle(usize),
-    /// A life ended.
+    /// A process ended.
     End(usize),
 }
 
 /// An attempt.
 #[derive(Clone, Debug)]
-pub(super) struct Try {
+pub(super) struct SeenAttempt {
     pub(super) life: usize,
     pub(super) cause: Cause,
     pub(super) nominal_at: Timestamp,
     pub(super) attempt: u32,
-    /// None if there was nothing to deliver: an edit had taken the action away.
+    /// None if there was nothing to deliver: an edit had removed the action.
     pub(super) delivery: Option<Delivery>,
     /// None if it was in flight when the process was killed.
-    pub(super) record: Option<Noted>,
-    /// The record of the occurrence that it released when it ended.
-    pub(super) postponed: Option<Noted>,
-    /// Not later than the moment at which it began.
+    pub(super) record: Option<SeenRecord>,
+    /// The record of the occurrence that was released when it ended.
+    pub(super) postponed: Option<SeenRecord>,
+    /// Not later than its start.
     pub(super) from: Timestamp,
-    /// Not earlier than that.
+    /// Not earlier than its start.
     pub(super) to: Timestamp,
 }
 
-/// Brings deliveries and records together, or says what does not fit.
-pub(super) fn course(job: &JobEvidence, evidence: &Evidence) -> Result<Course, Vec<String>> {
+/// Matches deliveries with records, or says what does not match.
+pub(super) fn timeline(job: &JobEvidence, evidence: &Evidence) -> Result<Timeline, Vec<String>> {
     let mut problems = Vec::new();
     let empty = Vec::new();
     let records = job.records.as_ref().unwrap_or(&empty);
@@ -62,7 +62,7 @@ pub(super) fn course(job: &JobEvidence, evidence: &Evidence) -> Result<Course, V
         }
         if record.status == RecordStatus::Postponed {
             match tries.last_mut() {
-                Some(Try { postponed: postponed @ None, .. }) => *postponed = Some(record.clone()),
+                Some(SeenAttempt { postponed: postponed @ None, .. }) => *postponed = Some(record.clone()),
                 Some(_) | None => problems.push(format!("{record:?} was released by nothing")),
             }
             continue;
@@ -79,7 +79,7 @@ pub(super) fn course(job: &JobEvidence, evidence: &Evidence) -> Result<Course, V
         }
         let delivery = found.map(|found| job.deliveries[found].clone());
         let (from, to) = (record.started_at, record.started_at);
-        tries.push(Try {
+        tries.push(SeenAttempt {
             life,
             cause: cause(job, record.nominal_at),
             nominal_at: record.nominal_at,
@@ -100,7 +100,7 @@ pub(super) fn course(job: &JobEvidence, evidence: &Evidence) -> Result<Course, V
             continue;
         }
         let nominal_at = exact.get(&delivery.tag).copied().unwrap_or(delivery.expected_at);
-        tries.push(Try {
+        tries.push(SeenAttempt {
             life: delivery.life,
             cause: cause(job, nominal_at),
             nominal_at,
@@ -112,17 +112,17 @@ pub(super) fn course(job: &JobEvidence, evidence: &Evidence) -> Result<Course, V
             to: delivery.to,
         });
     }
-    // Those without a record come last in their life, or the ledger will find them in the way.
+    // Those without a record come last in their process; otherwise the oracle finds them in the way.
     tries.sort_by_key(|made| (made.life, made.to));
     if !problems.is_empty() {
         return Err(problems);
     }
     let repeated_count = repeated(&tries);
-    Ok(Course { steps: steps(&tries, evidence), tries, repeated_count })
+    Ok(Timeline { steps: steps(&tries, evidence), tries, repeated_count })
 }
 
 /// Whether a record can be that of a delivery.
-fn fits(delivery: &Delivery, record: &Noted) -> bool {
+fn fits(delivery: &Delivery, record: &SeenRecord) -> bool {
     let second = |at: Timestamp| at.as_second();
     second(delivery.expected_at) == second(record.nominal_at)
         && delivery.attempt == record.attempt
@@ -131,19 +131,19 @@ fn fits(delivery: &Delivery, record: &Noted) -> bool {
         && record.ended_at >= delivery.from
 }
 
-/// Runs are asked for at any instant; schedules are written with whole seconds, unless nobody asks for runs.
+/// Runs are asked for at any instant; schedules have whole seconds, unless nobody calls for runs.
 fn cause(job: &JobEvidence, nominal_at: Timestamp) -> Cause {
-    let runs = job.asks.iter().any(|ask| ask.what == What::Run);
+    let runs = job.calls.iter().any(|ask| ask.what == CallKind::Run);
     if runs && nominal_at.subsec_nanosecond() != 0 { Cause::Run } else { Cause::Schedule }
 }
 
-fn repeated(tries: &[Try]) -> usize {
+fn repeated(tries: &[SeenAttempt]) -> usize {
     let mut seen = BTreeSet::new();
     let delivered = tries.iter().filter_map(|made| made.delivery.as_ref());
     delivered.filter(|delivery| !seen.insert((&delivery.tag, delivery.attempt))).count()
 }
 
-fn steps(tries: &[Try], evidence: &Evidence) -> Vec<Step> {
+fn steps(tries: &[SeenAttempt], evidence: &Evidence) -> Vec<Step> {
     let mut by_life: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, made) in tries.iter().enumerate() {
         by_life.entry(made.life).or_default().push(index);

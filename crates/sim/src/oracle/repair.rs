@@ -1,5 +1,5 @@
-//! What must become of a job that has come further than the clock: it goes on from now, what it has started is done,
-//! and what it has skipped is yet to come.
+//! A job that is ahead of the clock: it continues from now, what it has started is done, and what it has
+//! skipped is still to come.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Entry, JobId, JobState, Skip, Sku};
@@ -7,27 +7,28 @@ use punctual_recurrence::Timetable;
 
 use super::account::timetable;
 use super::settle::retries;
-use super::{Account, Ledger};
+use super::{Account, Oracle};
 
-/// What is less ahead than this is left alone.
+/// What is ahead by less than this is left alone.
 const ALLOWANCE: SignedDuration = SignedDuration::from_secs(60);
 
 fn is_ahead(at: Timestamp, now: Timestamp) -> bool {
     at > now + ALLOWANCE
 }
 
-impl Ledger {
-    /// A job was put back to a time, from a state to a state.
+impl Oracle {
+    /// A job was repaired at an instant, from a state to a state.
     pub(crate) fn repaired(&mut self, id: JobId, now: Timestamp, (from, to): (JobState, JobState)) {
         let Some(account) = self.accounts.get_mut(&id) else {
             self.problems.push(format!("job {id:?} was put back to the clock and is not known"));
             return;
         };
-        let Some(shelf) = self.shelves.get(&account.key.collection) else { return };
-        let known = account.is_ahead(now, shelf.sku) || account.happened_after(now) || from.is_final();
+        let Some(expected_collection) = self.collections.get(&account.key.collection) else { return };
+        let known =
+            account.is_ahead(now, expected_collection.sku) || account.happened_after(now) || from.is_final();
         let (name, passed, withdrawn) =
             (account.key.name.clone(), account.has_done(now), account.skips.len());
-        account.put_back(now, shelf.sku);
+        account.put_back(now, expected_collection.sku);
         let withdrawn = withdrawn - account.skips.len();
         if !known {
             self.problems.push(format!("{name}: was put back to {now}, and had not come further"));
@@ -38,20 +39,22 @@ impl Ledger {
             (withdrawn > 0, "a skip ahead of the clock was withdrawn"),
             (passed, "something started ahead of the clock was passed"),
         ];
-        seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
+        seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.cover(what));
     }
 
-    /// Jobs that are ahead of a time and stay so.
+    /// Jobs that are ahead of an instant and stay so.
     pub(crate) fn still_ahead(&self, now: Timestamp) -> Vec<String> {
-        let sku =
-            |account: &Account| self.shelf(&account.key.collection).map_or(Sku::Standard, |shelf| shelf.sku);
+        let sku = |account: &Account| {
+            self.collection(&account.key.collection)
+                .map_or(Sku::Standard, |expected_collection| expected_collection.sku)
+        };
         let ahead = self.accounts.values().filter(|account| account.is_ahead(now, sku(account)));
         ahead.map(|account| format!("{}: has come further than {now}, and stays", account.key.name)).collect()
     }
 }
 
 impl Account {
-    /// Whether the schedule has come further than a time, or a retry waits for one that is wrong.
+    /// Whether the schedule is ahead of an instant, or a retry waits for a wrong one.
     fn is_ahead(&self, now: Timestamp, sku: Sku) -> bool {
         self.schedule_is_ahead(now) || self.corrected(now, sku).is_some()
     }
@@ -61,7 +64,7 @@ impl Account {
         marks.into_iter().flatten().any(|at| is_ahead(at, now))
     }
 
-    /// The attempt that must come next, where it waits for a time that follows from a wrong one.
+    /// The attempt that must come next, if its due time depends on a wrong one.
     fn corrected(&self, now: Timestamp, sku: Sku) -> Option<Entry> {
         let pending = self.pending?;
         let before = self.records.iter().find(|record| {
@@ -76,7 +79,7 @@ impl Account {
         is_ahead(pending.due_at, due_at).then_some(Entry { due_at, ..pending })
     }
 
-    /// Whether something was recorded, or asked for, that can't have been by a time.
+    /// Whether something was recorded, or asked for, that can't have been by an instant.
     fn happened_after(&self, now: Timestamp) -> bool {
         self.records.iter().any(|record| is_ahead(record.ended_at, now)) || self.runs_waiting() > 0
     }

@@ -1,49 +1,49 @@
-//! Settlements: an attempt is recorded once, as it was; what follows it follows the policy, to the
-//! millisecond; what was skipped was to be skipped.
+//! Settlements: an attempt is recorded once, as it was; what follows it is as the policy says, to the
+//! millisecond; what was skipped had to be skipped.
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Cause, Entry, JobSpec, JobState, Record, RecordStatus, Skip, SkipReason, Sku};
 use punctual_store::Settled;
 
 use super::account::{Main, Occurrence};
-use super::hold::{Hold, Shot};
-use super::{Account, Ledger, Settling};
+use super::claim::{FiredAttempt, TrackedClaim};
+use super::{Account, Oracle, Settling};
 
-impl Ledger {
+impl Oracle {
     pub(crate) fn settled(&mut self, settlement: &Settling<'_>, answer: &Settled) {
         let fence = settlement.fence.0;
-        self.see_settlement(settlement, answer);
-        let valid = self.holds.get(&fence).filter(|hold| !hold.abandoned);
-        let Some(hold) = valid else {
+        self.cover_settlement(settlement, answer);
+        let valid = self.tracked_claims.get(&fence).filter(|tracked| !tracked.abandoned);
+        let Some(tracked) = valid else {
             if !matches!(answer, Settled::Lost) {
                 let name = &settlement.job.name;
                 self.problems.push(format!("{name}: was settled by somebody who has no claim: {answer:?}"));
             }
             return;
         };
-        let account = self.accounts.get_mut(&hold.job);
-        let name = hold.key.name.clone();
+        let account = self.accounts.get_mut(&tracked.job);
+        let name = tracked.key.name.clone();
         match (answer, account) {
             (Settled::Recorded, Some(account)) => {
-                let Some(shelf) = self.shelves.get(&account.key.collection) else { return };
-                let problems = account.settled(hold, settlement, shelf.sku, !self.unsteady);
+                let Some(expected_collection) = self.collections.get(&account.key.collection) else { return };
+                let problems = account.settled(tracked, settlement, expected_collection.sku, !self.unsteady);
                 let blamed = problems.into_iter().map(|problem| format!("{name}: {problem}"));
                 self.problems.extend(blamed);
-                self.holds.remove(&fence);
+                self.tracked_claims.remove(&fence);
             }
-            (Settled::Changed(..), Some(account)) if account.edits != hold.edits => {}
+            (Settled::Changed(..), Some(account)) if account.edits != tracked.edits => {}
             (Settled::Gone, None) => {
-                self.holds.remove(&fence);
+                self.tracked_claims.remove(&fence);
             }
             (answer, _) => self.problems.push(format!("{name}: a settlement was answered {answer:?}")),
         }
     }
 
-    fn see_settlement(&mut self, settlement: &Settling<'_>, answer: &Settled) {
+    fn cover_settlement(&mut self, settlement: &Settling<'_>, answer: &Settled) {
         match answer {
-            Settled::Lost => self.see("a settlement came too late"),
-            Settled::Gone => self.see("a settlement found its job deleted"),
-            Settled::Changed(..) => self.see("a settlement found its job edited"),
+            Settled::Lost => self.cover("a settlement came too late"),
+            Settled::Gone => self.cover("a settlement found its job deleted"),
+            Settled::Changed(..) => self.cover("a settlement found its job edited"),
             Settled::Recorded => {
                 let of_record = settlement.records.first().map(|record| record.generation);
                 let postponed = |record: &Record| record.status == RecordStatus::Postponed;
@@ -59,23 +59,29 @@ impl Ledger {
                     (settlement.state == Some(JobState::Completed), "a job became completed"),
                     (settlement.state == Some(JobState::Faulted), "a job became faulted"),
                 ];
-                seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.see(what));
+                seen.iter().filter(|(seen, _)| *seen).for_each(|(_, what)| self.cover(what));
             }
         }
     }
 }
 
 impl Account {
-    fn settled(&mut self, hold: &Hold, settlement: &Settling<'_>, sku: Sku, steady: bool) -> Vec<String> {
+    fn settled(
+        &mut self,
+        tracked: &TrackedClaim,
+        settlement: &Settling<'_>,
+        sku: Sku,
+        steady: bool,
+    ) -> Vec<String> {
         let mut problems = Vec::new();
         let attempts = settlement.records.iter().filter(|record| record.status != RecordStatus::Postponed);
         let [record] = attempts.collect::<Vec<_>>()[..] else {
             return vec![format!("a settlement has not one attempt: {:?}", settlement.records)];
         };
-        let removed = self.spec.action.step(hold.entry.step).is_none();
-        match hold.shot {
-            Some(shot) => problems.extend(check_record(record, hold, shot)),
-            // An edit took the step away: there is nothing to fire, and that is recorded.
+        let removed = self.spec.action.step(tracked.entry.step).is_none();
+        match tracked.shot {
+            Some(shot) => problems.extend(check_record(record, tracked, shot)),
+            // An edit removed the step: there is nothing to fire, and that is recorded.
             None if removed && record.status == RecordStatus::Failed => {}
             None => problems.push("was settled before it was fired".into()),
         }
@@ -91,26 +97,26 @@ impl Account {
                 self.records.push(record.clone());
             }
         }
-        let dropped = self.drops != hold.drops;
+        let dropped = self.drops != tracked.drops;
         let retries = retries(&self.spec, record.step, sku);
         let again = !dropped && record.attempt < retries.1;
-        problems.extend(self.note_attempt(record, hold, again));
-        problems.extend(self.note_skips(settlement.skips, record, hold, steady));
+        problems.extend(self.note_attempt(record, tracked, again));
+        problems.extend(self.note_skips(settlement.skips, record, tracked, steady));
         if !dropped {
             problems.extend(self.check_next(record, settlement, retries));
         }
         problems
     }
 
-    /// Takes an attempt into the books of its occurrence.
-    fn note_attempt(&mut self, record: &Record, hold: &Hold, again: bool) -> Vec<String> {
+    /// Adds an attempt to its occurrence.
+    fn note_attempt(&mut self, record: &Record, tracked: &TrackedClaim, again: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let Record { generation, cause, nominal_at, .. } = *record;
         let of_now = generation == self.generation;
         let failed = record.status == RecordStatus::Failed;
         let occurrence = (generation, cause, nominal_at);
         let expected = self.execution_count(generation) + 1;
-        if !hold.entry.started() {
+        if !tracked.entry.started() {
             self.last_started_at = Some(record.started_at);
             let begun = Occurrence { ordinal: expected, started_at: record.started_at, main: Main::Pending };
             let twice = cause == Cause::Run
@@ -146,7 +152,13 @@ impl Account {
         problems
     }
 
-    fn note_skips(&mut self, skips: &[Skip], record: &Record, hold: &Hold, steady: bool) -> Vec<String> {
+    fn note_skips(
+        &mut self,
+        skips: &[Skip],
+        record: &Record,
+        tracked: &TrackedClaim,
+        steady: bool,
+    ) -> Vec<String> {
         let mut problems = Vec::new();
         let occurrence = (record.generation, record.cause, record.nominal_at);
         let begun_at = self.occurrences.get(&occurrence).map_or(record.started_at, |known| known.started_at);
@@ -155,8 +167,8 @@ impl Account {
             skips.iter().partition(|skip| skip.reason == SkipReason::Missed);
         self.skips.extend(skips.iter().cloned());
         for (place, skip) in missed.iter().enumerate() {
-            // One goes on behind what was started ahead of the clock.
-            let elsewhere = place == 0 && skip.first_at != hold.entry.nominal_at;
+            // A skip may continue after what was started ahead of the clock.
+            let elsewhere = place == 0 && skip.first_at != tracked.entry.nominal_at;
             if elsewhere || skip.last_at >= record.nominal_at {
                 problems.push(format!("what was skipped as missed was not: {skip:?}"));
             }
@@ -164,8 +176,8 @@ impl Account {
                 self.note_past(skip.last_at);
             }
         }
-        let scheduled = record.cause == Cause::Schedule && !hold.entry.started();
-        if let Some(span) = hold.span.and_then(|index| self.spans.get_mut(index)) {
+        let scheduled = record.cause == Cause::Schedule && !tracked.entry.started();
+        if let Some(span) = tracked.span.and_then(|index| self.spans.get_mut(index)) {
             problems.extend(missed.iter().filter_map(|skip| span.skipped(skip).err()));
             if scheduled {
                 problems.extend(span.started(record.nominal_at).err());
@@ -173,13 +185,13 @@ impl Account {
         }
         if scheduled
             && of_now
-            && hold.span != Some(self.spans.len().wrapping_sub(1))
+            && tracked.span != Some(self.spans.len().wrapping_sub(1))
             && let Some(span) = self.open()
         {
             span.pass(record.nominal_at);
         }
         for skip in overlapped {
-            // Behind a run that waited itself, they may have been due before it began.
+            // After a run that waited itself, they may have been due before it began.
             let before = skip.first_at < begun_at && record.cause == Cause::Schedule && steady;
             if before || skip.last_at > record.ended_at {
                 problems
@@ -210,7 +222,7 @@ impl Account {
             attempt: record.attempt,
             ordinal: record.ordinal,
         };
-        // An edit may have taken the step away.
+        // An edit may have removed the step.
         let there = self.spec.action.step(record.step).is_some();
         let expected = if failed && there && record.attempt < count {
             Some(Entry { attempt: record.attempt + 1, due_at: record.ended_at + interval, ..attempt })
@@ -227,7 +239,7 @@ impl Account {
         self.check_release(record, settlement)
     }
 
-    /// An occurrence is over: the newest that came due meanwhile is released, unless a run goes first.
+    /// An occurrence is over: the newest one that came due meanwhile is released, unless a run goes first.
     fn check_release(&mut self, record: &Record, settlement: &Settling<'_>) -> Vec<String> {
         let mut problems = Vec::new();
         let now = record.ended_at;
@@ -261,7 +273,7 @@ impl Account {
         problems
     }
 
-    /// The newest occurrence of the schedule that is due and has no outcome.
+    /// The newest due occurrence of the schedule without an outcome.
     fn newest_due(&mut self, now: Timestamp) -> Option<Timestamp> {
         if self.spec.recurrence.is_none() || self.count_is_used_up() {
             return None;
@@ -270,17 +282,17 @@ impl Account {
     }
 }
 
-fn check_record(record: &Record, hold: &Hold, shot: Shot) -> Option<String> {
-    let Shot { nominal_at, started_at, ended_at, succeeded } = shot;
+fn check_record(record: &Record, tracked: &TrackedClaim, shot: FiredAttempt) -> Option<String> {
+    let FiredAttempt { nominal_at, started_at, ended_at, succeeded } = shot;
     let status = if succeeded == Some(true) { RecordStatus::Completed } else { RecordStatus::Failed };
     let told = (record.generation, record.nominal_at, record.started_at, record.ended_at, record.status);
-    let entry = hold.entry;
-    let same = told == (hold.generation, nominal_at, started_at, ended_at, status)
+    let entry = tracked.entry;
+    let same = told == (tracked.generation, nominal_at, started_at, ended_at, status)
         && (record.cause, record.step, record.attempt) == (entry.cause, entry.step, entry.attempt);
     (!same).then(|| format!("{record:?} is recorded of {shot:?}"))
 }
 
-/// The policy of a step: its own, else the main action's, else the plan's.
+/// The policy of a step: its own, else that of the main action, else that of the plan.
 pub(super) fn retries(spec: &JobSpec, step: u8, sku: Sku) -> (SignedDuration, u32) {
     let usual = SignedDuration::from_secs(if sku == Sku::Free { 3_600 } else { 30 });
     let own = spec.action.step(step).and_then(|action| action.retry.as_ref());

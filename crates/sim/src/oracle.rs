@@ -1,19 +1,19 @@
-//! The ledger: what must be, kept beside what is.
+//! The oracle: what must be, to compare with what is.
 //!
-//! It learns of everything that the callers asked for and of everything that the store really did, and
-//! from that and the timetables alone it says what each job's state must be. It shares no code with the
-//! decisions: a rule that is wrong there is not wrong here.
+//! It is told everything that callers asked for and everything that the store really did, and derives from that
+//! and the timetables alone what the state of each job must be. It shares no code with the decisions: a wrong
+//! rule there is not wrong here.
 //!
 //! - [`account`]: one job: its definition, spans, occurrences, records.
-//! - [`span`]: a time in which the schedule of a job was on; every occurrence in it has one outcome.
-//! - [`hold`]: a claim from the agenda to its end.
-//! - [`repair`]: what is made of a job that has come further than the clock.
-//! - [`judge`]: what a read shows, compared with the account.
-//! - [`observation`]: what it is told. A world tells it all of that as it happens; of a real process much is
-//!   found out later, see [`evidence`](crate::evidence).
+//! - [`span`]: a time in which the schedule of a job was enabled; every occurrence in it has one outcome.
+//! - [`claim`]: a claim from the agenda to its end.
+//! - [`repair`]: a job that is ahead of the clock.
+//! - [`judge`]: compares what a read shows with the account.
+//! - [`observation`]: what it is told. A world reports it as it happens; of a real process much is found out
+//!   later, see [`evidence`](crate::evidence).
 
 mod account;
-mod hold;
+mod claim;
 mod judge;
 mod observation;
 mod repair;
@@ -27,24 +27,24 @@ use jiff::Timestamp;
 use punctual_model::{Cause, Collection, CollectionKey, JobId, JobKey, JobSpec, Limits, Skip, Sku};
 
 pub(crate) use self::account::Account;
-use self::hold::Hold;
-pub(crate) use self::observation::{Claimed, Settling, Shooting, Shown};
+use self::claim::TrackedClaim;
+pub(crate) use self::observation::{Claimed, SeenFiring, Settling, Shown};
 
-/// The ledger, shared by whoever sees something.
+/// The oracle, shared by all that report to it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Book(Arc<Mutex<Ledger>>);
+pub(crate) struct SharedOracle(Arc<Mutex<Oracle>>);
 
-impl Book {
-    pub(crate) fn open(&self) -> MutexGuard<'_, Ledger> {
+impl SharedOracle {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Oracle> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How often something was seen that a history may or may not come to.
-pub type Sights = BTreeMap<&'static str, u64>;
+/// How often something happened that a history may or may not come to.
+pub type Coverage = BTreeMap<&'static str, u64>;
 
-/// What many histories must come to, or they show little.
-pub const SIGHTS: [&str; 24] = [
+/// What many histories must come to, or they prove little.
+pub const COVERED_EVENTS: [&str; 24] = [
     "a claim was taken back by an edit",
     "a claim was lost",
     "a newer occurrence was taken",
@@ -82,59 +82,59 @@ pub(crate) enum Intent {
 
 /// A collection as it must be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct ExpectedCollection {
     pub(crate) on: bool,
     pub(crate) sku: Sku,
     pub(crate) job_count_max: u32,
 }
 
-/// What a tag stands for: a step of an occurrence of a job.
+/// What a tag identifies: a step of an occurrence of a job.
 type Tagged = (JobId, Cause, Timestamp, u8);
 
 /// What must be.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Oracle {
     pub(crate) accounts: BTreeMap<JobId, Account>,
     ids: BTreeMap<JobKey, JobId>,
     used: BTreeSet<JobId>,
-    shelves: BTreeMap<CollectionKey, Shelf>,
-    holds: BTreeMap<u64, Hold>,
+    collections: BTreeMap<CollectionKey, ExpectedCollection>,
+    tracked_claims: BTreeMap<u64, TrackedClaim>,
     tags: HashMap<Tagged, String>,
     tagged: HashMap<String, Tagged>,
     intent: Option<Intent>,
     unsteady: bool,
-    shot_count: u64,
-    sights: Sights,
+    attempt_count: u64,
+    coverage: Coverage,
     problems: Vec<String>,
 }
 
-impl Ledger {
-    /// What is wrong so far.
+impl Oracle {
+    /// All problems so far.
     pub(crate) fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// From now on clocks can't be compared: one was set back, or one is off.
+    /// From now on clocks can't be compared: one was set back, or one has a skew.
     pub(crate) fn lose_steadiness(&mut self) {
         self.unsteady = true;
     }
 
-    /// How many attempts were made.
-    pub(crate) fn shot_count(&self) -> u64 {
-        self.shot_count
+    /// The number of attempts.
+    pub(crate) fn attempt_count(&self) -> u64 {
+        self.attempt_count
     }
 
-    /// Notes something that is worth seeing.
-    pub(crate) fn see(&mut self, what: &'static str) {
-        *self.sights.entry(what).or_default() += 1;
+    /// Counts an event for the coverage.
+    pub(crate) fn cover(&mut self, what: &'static str) {
+        *self.coverage.entry(what).or_default() += 1;
     }
 
-    /// What was seen.
-    pub(crate) fn sights(&self) -> &Sights {
-        &self.sights
+    /// What was covered.
+    pub(crate) fn coverage(&self) -> &Coverage {
+        &self.coverage
     }
 
-    /// Whether clocks were never set back and never off.
+    /// Whether no clock was ever set back or had a skew.
     pub(crate) fn steady(&self) -> bool {
         !self.unsteady
     }
@@ -143,33 +143,33 @@ impl Ledger {
         self.ids.get(key).and_then(|id| self.accounts.get(id))
     }
 
-    pub(crate) fn shelf(&self, key: &CollectionKey) -> Option<Shelf> {
-        self.shelves.get(key).copied()
+    pub(crate) fn collection(&self, key: &CollectionKey) -> Option<ExpectedCollection> {
+        self.collections.get(key).copied()
     }
 
     pub(crate) fn job_count(&self, key: &CollectionKey) -> usize {
         self.accounts.values().filter(|account| account.key.collection == *key).count()
     }
 
-    /// Says what the next write is meant to do.
+    /// Announces what the next write is meant to do.
     pub(crate) fn intend(&mut self, intent: Intent) {
         self.intent = Some(intent);
     }
 
-    /// A write of a job was carried out, whether its caller was told or not.
+    /// A write of a job was carried out, whether or not its caller was told.
     pub(crate) fn wrote_job(&mut self, id: JobId, key: &JobKey, skips: &[Skip]) {
         if !skips.is_empty() {
-            self.see("an edit passed something over");
+            self.cover("an edit passed something over");
         }
-        let Some(shelf) = self.shelf(&key.collection) else {
+        let Some(expected_collection) = self.collection(&key.collection) else {
             self.blame(key, "was written into a collection that is not there");
             return;
         };
         match self.intent.take() {
-            Some(Intent::Put { spec, at }) => self.wrote_put(id, key, (spec, at), shelf, skips),
+            Some(Intent::Put { spec, at }) => self.wrote_put(id, key, (spec, at), expected_collection, skips),
             Some(Intent::Patch { spec, at }) => {
                 let Some(account) = self.known(id, key) else { return };
-                let problems = account.patched(spec, at, shelf.on, skips);
+                let problems = account.patched(spec, at, expected_collection.on, skips);
                 self.extend(problems);
             }
             Some(Intent::Run) => {
@@ -187,7 +187,7 @@ impl Ledger {
         id: JobId,
         key: &JobKey,
         (spec, at): (JobSpec, Timestamp),
-        shelf: Shelf,
+        expected_collection: ExpectedCollection,
         skips: &[Skip],
     ) {
         if let Some(known) = self.ids.get(key).copied() {
@@ -195,21 +195,21 @@ impl Ledger {
                 self.blame(key, "became another job by an update");
             }
             let Some(account) = self.accounts.get_mut(&known) else { return };
-            let problems = account.put_again(spec, at, shelf.on, skips);
+            let problems = account.put_again(spec, at, expected_collection.on, skips);
             self.extend(problems);
             return;
         }
         if !self.used.insert(id) {
             self.blame(key, "got an id that was used before");
         }
-        if self.job_count(&key.collection) >= shelf.job_count_max as usize {
+        if self.job_count(&key.collection) >= expected_collection.job_count_max as usize {
             self.blame(key, "is one more than its collection may have");
         }
         self.ids.insert(key.clone(), id);
-        self.accounts.insert(id, Account::new(key.clone(), spec, at, shelf.on));
+        self.accounts.insert(id, Account::new(key.clone(), spec, at, expected_collection.on));
     }
 
-    /// A job was deleted, or was not there.
+    /// A job was deleted, or did not exist.
     pub(crate) fn deleted_job(&mut self, key: &JobKey, deleted: bool) {
         let id = self.ids.remove(key);
         if id.is_some() != deleted {
@@ -224,24 +224,27 @@ impl Ledger {
         }
     }
 
-    /// Old history is let go of, piece by piece until all is gone.
+    /// Old history is deleted, piece by piece until all is gone.
     pub(crate) fn pruned(&mut self, before: Timestamp) {
         let count: usize = self.accounts.values_mut().map(|account| account.prune(before)).sum();
         if count > 0 {
-            self.see("history was pruned");
+            self.cover("history was pruned");
         }
     }
 
-    /// A collection was written with the jobs that its switch touches.
+    /// A collection was written with the jobs that its switch changes.
     pub(crate) fn wrote_collection(&mut self, collection: &Collection, skips: &[Skip]) {
         let Some(Intent::Collection { at }) = self.intent.take() else {
             self.problems.push(format!("{}: a collection was written by nobody", collection.key.name));
             return;
         };
         let on = collection.enabled();
-        let shelf =
-            Shelf { on, sku: collection.sku, job_count_max: collection.job_count_max(&Limits::default()) };
-        let before = self.shelves.insert(collection.key.clone(), shelf);
+        let expected_collection = ExpectedCollection {
+            on,
+            sku: collection.sku,
+            job_count_max: collection.job_count_max(&Limits::default()),
+        };
+        let before = self.collections.insert(collection.key.clone(), expected_collection);
         if before.is_none_or(|before| before.on == on) {
             return;
         }

@@ -1,18 +1,22 @@
-//! What a read shows, compared with what must be.
+//! Compares what a read shows with what must be.
 
 use jiff::Timestamp;
 use punctual_model::{Cause, Collection, Job, JobId, JobKey, JobState, Limits, Record, RecordStatus, Skip};
 
 use super::observation::Waiting;
-use super::{Account, Ledger, Shown};
+use super::{Account, Oracle, Shown};
 
-impl Ledger {
+impl Oracle {
     /// Judges a collection with its jobs as the store shows them.
     pub(crate) fn judge(&mut self, collection: &Collection, jobs: &[Job]) {
-        let shelf = self.shelf(&collection.key);
+        let expected_collection = self.collection(&collection.key);
         let shown = (collection.enabled(), collection.job_count_max(&Limits::default()));
-        if shelf.map(|shelf| (shelf.on, shelf.job_count_max)) != Some(shown) {
-            self.problems.push(format!("{}: is {shown:?}, it must be {shelf:?}", collection.key.name));
+        if expected_collection
+            .map(|expected_collection| (expected_collection.on, expected_collection.job_count_max))
+            != Some(shown)
+        {
+            self.problems
+                .push(format!("{}: is {shown:?}, it must be {expected_collection:?}", collection.key.name));
         }
         let count = self.job_count(&collection.key);
         if jobs.len() != count {
@@ -35,7 +39,7 @@ impl Ledger {
             return;
         };
         let mut problems = account.judge_definition(shown);
-        // What is in flight is between two states.
+        // A job with an attempt in flight is between two states.
         if !held {
             problems.extend(account.judge_standing(shown, steady));
             problems.extend(
@@ -127,8 +131,10 @@ impl Account {
         }
         let next = self.next();
         match (state, entry) {
-            (JobState::Enabled, None) if self.shelf_on => blame("has no entry".into()),
-            (_, Some(entry)) if !self.shelf_on => blame(format!("has {entry:?} while its collection is off")),
+            (JobState::Enabled, None) if self.collection_on => blame("has no entry".into()),
+            (_, Some(entry)) if !self.collection_on => {
+                blame(format!("has {entry:?} while its collection is off"));
+            }
             (JobState::Disabled | JobState::Completed | JobState::Faulted, Some(entry))
                 if entry.cause == Cause::Schedule =>
             {

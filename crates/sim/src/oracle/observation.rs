@@ -1,4 +1,4 @@
-//! What the ledger is told of.
+//! What the oracle is told.
 
 use jiff::Timestamp;
 use punctual_model::{
@@ -12,7 +12,7 @@ pub(crate) struct Claimed {
     pub(crate) fence: Fence,
     pub(crate) job: JobId,
     pub(crate) key: JobKey,
-    /// What the agenda had.
+    /// The claimed entry.
     pub(crate) entry: Option<Entry>,
 }
 
@@ -25,7 +25,7 @@ impl Claimed {
 
 /// An attempt as its receiver sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shooting<'a> {
+pub(crate) struct SeenFiring<'a> {
     pub(crate) job: &'a JobKey,
     /// The main action of the definition that it was fired by.
     pub(crate) action: &'a Action,
@@ -35,7 +35,7 @@ pub(crate) struct Shooting<'a> {
     pub(crate) tag: String,
 }
 
-impl<'a> Shooting<'a> {
+impl<'a> SeenFiring<'a> {
     pub(crate) fn of(firing: &'a Firing) -> Self {
         let Firing { job, spec, step, attempt, nominal_at, tag, .. } = firing;
         let (step, attempt, nominal_at) = (*step, *attempt, *nominal_at);
@@ -50,7 +50,7 @@ pub(crate) struct Settling<'a> {
     pub(crate) job: &'a JobKey,
     pub(crate) records: &'a [Record],
     pub(crate) skips: &'a [Skip],
-    /// What it puts on the agenda, if that is known.
+    /// The entry that it puts on the agenda, if that is known.
     pub(crate) next: Option<Option<Entry>>,
     /// The generation of the job that it was decided on, if that is known.
     pub(crate) generation: Option<u32>,
@@ -85,13 +85,13 @@ pub(crate) struct Shown {
     pub(crate) waiting: Option<Waiting>,
 }
 
-/// Where a job stands, as nobody sees it from outside.
+/// The parts of a job that can't be seen from outside.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) generation: u32,
     pub(crate) put_at: Timestamp,
     pub(crate) entry: Option<Entry>,
-    /// How many runs wait behind the entry.
+    /// How many runs wait for the entry.
     pub(crate) run_count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A time in which the schedule of a job was on.
+//! A time in which the schedule of a job was enabled.
 
 use std::collections::BTreeSet;
 
@@ -6,22 +6,22 @@ use jiff::Timestamp;
 use punctual_model::Skip;
 use punctual_recurrence::{TICK, Timetable};
 
-/// From when a schedule was switched on, or changed, to when that ended. The outcomes of its
-/// occurrences come in order and without a gap: `cursor` is the one that must come next.
+/// From when a schedule was enabled, or changed, to when that ended. The outcomes of its occurrences come in
+/// order and without a gap: `cursor` is the one that must come next.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     timetable: Timetable,
-    /// Occurrences that were started while the clock was ahead: they have their outcome before it is their turn.
+    /// Occurrences that were started while the clock was ahead: they have their outcome before their turn.
     done: BTreeSet<Timestamp>,
-    /// Whether the rule alone says what comes next. A job that runs once may run when it is switched on.
+    /// Whether the rule alone says what comes next. A job that runs once may run when it is enabled.
     chained: bool,
     /// The first occurrence without an outcome; none if there is none left.
     pub(super) cursor: Option<Timestamp>,
     /// When it ended.
     pub(super) closed_at: Option<Timestamp>,
-    /// What the edit that ended it passed over: whoever edits can't know whether the attempt in flight
-    /// will be recorded, so that one may be among them and have a record as well.
-    passed_over: Option<(Timestamp, Timestamp)>,
+    /// What the edit that ended it skipped. An edit can't know whether the attempt in flight will be recorded,
+    /// so that one may be among them and have a record as well.
+    skipped_by_edit: Option<(Timestamp, Timestamp)>,
 }
 
 impl Span {
@@ -32,14 +32,15 @@ impl Span {
         done: BTreeSet<Timestamp>,
     ) -> Self {
         let timetable = timetable.clone();
-        let mut span = Self { timetable, done, chained, cursor: first, closed_at: None, passed_over: None };
+        let mut span =
+            Self { timetable, done, chained, cursor: first, closed_at: None, skipped_by_edit: None };
         if let Some(first) = first.filter(|first| span.done.contains(first)) {
             span.cursor = span.next_after(first);
         }
         span
     }
 
-    /// The first occurrence after an instant that is not done.
+    /// The first occurrence after an instant that was not started ahead.
     pub(super) fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
         let mut next = self.timetable.next_after(at)?;
         while self.done.contains(&next) {
@@ -48,15 +49,15 @@ impl Span {
         Some(next)
     }
 
-    /// One occurrence has its outcome.
+    /// An occurrence has its outcome.
     pub(super) fn started(&mut self, at: Timestamp) -> Result<(), String> {
-        let passed_over = self.passed_over.is_some_and(|(first, last)| first <= at && at <= last);
-        if passed_over { Ok(()) } else { self.advance(at, at) }
+        let skipped_by_edit = self.skipped_by_edit.is_some_and(|(first, last)| first <= at && at <= last);
+        if skipped_by_edit { Ok(()) } else { self.advance(at, at) }
     }
 
-    /// The edit that ends the span passes some over.
-    pub(super) fn pass_over(&mut self, skip: &Skip) -> Result<(), String> {
-        self.passed_over = Some((skip.first_at, skip.last_at));
+    /// The edit that ends the span skips some occurrences.
+    pub(super) fn skip_by_edit(&mut self, skip: &Skip) -> Result<(), String> {
+        self.skipped_by_edit = Some((skip.first_at, skip.last_at));
         self.skipped(skip)
     }
 
@@ -82,7 +83,7 @@ impl Span {
         }
     }
 
-    /// The newest occurrence that is due at an instant, of those without an outcome.
+    /// The newest due occurrence without an outcome.
     pub(super) fn newest_due(&self, now: Timestamp) -> Option<Timestamp> {
         let mut newest = self.cursor.filter(|first| *first <= now)?;
         if self.done.is_empty() {
@@ -95,7 +96,7 @@ impl Span {
     }
 
     fn advance(&mut self, first: Timestamp, last: Timestamp) -> Result<(), String> {
-        // On a node whose clock is ahead, occurrences start that were not due for whoever edited.
+        // On a node whose clock is ahead, occurrences start that were not due for the edit.
         let ahead = self.closed_at.is_some_and(|closed_at| self.cursor.is_none_or(|at| at >= closed_at));
         if !self.chained || ahead {
             self.cursor = None;
