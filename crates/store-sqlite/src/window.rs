@@ -67,7 +67,7 @@ impl Window {
         }
     }
 
-    /// The earliest entry whose target is not passed over.
+    /// The earliest entry whose target has a free slot.
     pub(crate) fn earliest(&self, full_targets: &HashSet<i64>) -> Option<WindowEntry> {
         self.heads.iter().find(|head| !full_targets.contains(&head.target)).copied()
     }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_are_left_out_the_book_stays_small() {
+    fn however_many_are_left_out_the_claims_stay_small() {
         let mut claims = Claims::new(0);
         for job in 0..3 * i64::try_from(LEFT_OUT_MAX).unwrap() / 2 {
             let fence = claims.claim(JobId(job)).unwrap();

@@ -11,6 +11,7 @@ mod doctor;
 mod firing;
 mod full_disk;
 mod fuzz;
+mod glossary;
 mod in_flight;
 mod long_run;
 mod plans;

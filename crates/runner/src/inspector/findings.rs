@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn however_much_is_wrong_the_book_stays_small() {
+    fn however_much_is_wrong_the_findings_stay_few() {
         let mut findings = Findings::default();
         let many = i64::try_from(FINDINGS_MAX).unwrap() + 500;
         for _ in 0..3 {

@@ -74,7 +74,7 @@ pub(super) struct Claiming {
     changed: bool,
     /// The uptime when the agenda was last asked.
     asked_at: Duration,
-    /// What was asked for last: how far ahead, and which targets were passed over.
+    /// What was asked for last: how far ahead, and which targets were full.
     ahead: SignedDuration,
     /// A free slot would help.
     limited: bool,

@@ -66,7 +66,7 @@ pub async fn entries_of_full_targets_stay(store: Arc<dyn Store>) {
     let slow = world.job_to(&collection, "slow", at(5), "slow").await;
     world.job_to(&collection, "slow2", at(6), "slow").await;
     assert_eq!(world.claim_but(at(9), MANY, &["slow"]).await.len(), 0);
-    // While they are passed over, one moves to another host, a new one comes before them, one goes.
+    // While their target is full, one moves to another host, a new one comes before them, one goes.
     let mut moved = slow.clone();
     std::sync::Arc::make_mut(&mut moved.spec).action = super::world::http("http://fast/");
     let moved = world.put_job(moved, &collection).await.unwrap();

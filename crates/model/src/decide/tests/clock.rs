@@ -302,7 +302,7 @@ fn a_put_begins_anew() {
     set_back(&mut world, 30);
     world.put_again(minutely());
     assert_eq!((world.job.progress.ahead.len(), world.nominal()), (0, Some(60)));
-    // Its old generation passed over what was never due.
+    // Its old generation skipped what was never due.
     let mut world = World::put(minutely());
     world.fire(0, true);
     world.until(DAY);
