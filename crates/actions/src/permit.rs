@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use punctual_model::Go;
 
-/// Asked right before the first byte of a request, when name, connection, TLS and token are there. Once something was
-/// sent, what belongs to the attempt goes on.
+/// Asked right before the first byte of a request, when name, connection, TLS and token are ready. After
+/// something was sent, the rest of the attempt continues.
 #[derive(Clone)]
 pub(crate) struct Permit(Option<Arc<State>>);
 
@@ -17,7 +17,7 @@ struct State {
 }
 
 impl Permit {
-    /// For what is no attempt by itself.
+    /// For requests that are not an attempt themselves.
     pub(crate) fn always() -> Self {
         Self(None)
     }
@@ -46,7 +46,7 @@ impl Permit {
         }
     }
 
-    /// Whether it was not sent because it may not be.
+    /// Whether it was not sent because it was not permitted.
     pub(crate) fn refused(&self) -> bool {
         self.0.as_ref().is_some_and(|state| state.refused.load(Ordering::Acquire))
     }

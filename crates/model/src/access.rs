@@ -1,8 +1,8 @@
-//! Who may do what: callers, their grants, and the decision.
+//! Access: callers, their grants, and the decision whether they may do something.
 //!
-//! A grant is a role on a scope. Scopes form a tree (everything, subscription, group, collection) and a
-//! grant covers its scope with all that is below it. Each role includes the ones before it. Whatever is
-//! not granted is denied.
+//! A grant is a role on a scope. Scopes form a tree (everything, subscription, group, collection) and a grant
+//! covers its scope with everything below it. Each role includes the ones before it. What is not granted is
+//! denied.
 
 mod caller;
 mod token;

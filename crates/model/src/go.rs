@@ -4,33 +4,33 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Asked by whoever carries out an attempt, right before the first byte of its request: names, connections and
-/// tokens may have taken seconds since the attempt was begun, and what was good then may be somebody else's now. If the
-/// answer is no, nothing may be sent.
+/// Asked right before the first byte of a request: resolving names, connecting and fetching tokens may have
+/// taken seconds since the attempt was begun, and the claim may belong to another node by now. If the answer is
+/// no, nothing may be sent.
 #[derive(Clone, Default)]
 pub struct Go(Option<Arc<dyn Permission>>);
 
-/// Who says whether an attempt may be sent.
+/// Decides whether an attempt may be sent.
 pub trait Permission: Send + Sync {
     /// Whether it may be sent now.
     fn ask(&self) -> Asked<'_>;
 }
 
-/// The answer to come.
+/// The answer, as a future.
 pub type Asked<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 impl Go {
-    /// What may always be sent, because nobody else can have it.
+    /// The attempt may always be sent, because no other node can have its claim.
     pub fn always() -> Self {
         Self(None)
     }
 
-    /// What may be sent if somebody says so.
+    /// The attempt may be sent if `permission` says so.
     pub fn asking(permission: Arc<dyn Permission>) -> Self {
         Self(Some(permission))
     }
 
-    /// Whether there is nobody to ask.
+    /// Whether it may always be sent.
     pub fn is_always(&self) -> bool {
         self.0.is_none()
     }

@@ -72,7 +72,7 @@ pub(crate) async fn begin(parts: &Parts, held: Vec<Held>) -> Vec<Held> {
     parts.with(|machine, uptime| machine.begun(held, answer, uptime))
 }
 
-/// The store is being asked. If whoever asks is cut off or panics, others may ask.
+/// A call to the store is in flight. If its task is aborted or panics, others may call.
 struct Asking<'a> {
     parts: &'a Parts,
     held: Vec<Held>,

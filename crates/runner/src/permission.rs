@@ -1,4 +1,4 @@
-//! Whether an attempt may still be sent, where leases end.
+//! Whether an attempt may still be sent, if leases can end.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use punctual_store::{BEGUN_IS_GOOD_FOR, BootInstant, Fence};
 use crate::hold::Hold;
 use crate::parts::Parts;
 
-/// What an attempt may go by. Where leases never end, nobody is asked.
+/// The permission of an attempt. If leases never end, it may always be sent.
 pub(crate) fn of(parts: &Arc<Parts>, hold: &Hold) -> Go {
     match (parts.standing().valid_until, hold.begun_at) {
         (Some(_), Some(begun_at)) => Go::asking(Arc::new(Asking {
@@ -25,7 +25,7 @@ struct Asking {
     parts: Arc<Parts>,
     fence: Fence,
     lease: u64,
-    /// When it was asked last whether the claim holds.
+    /// When the claim was last confirmed.
     begun_at: BootInstant,
 }
 
@@ -43,7 +43,7 @@ impl Permission for Asking {
 }
 
 impl Asking {
-    /// Whether it may be sent on the word of a call at that time.
+    /// Whether a confirmation at that time is still sufficient.
     fn holds_since(&self, begun_at: BootInstant) -> bool {
         let (standing, now) = (self.parts.standing(), self.parts.store.boot());
         let in_time = now.is_some_and(|now| now.0.saturating_sub(begun_at.0) <= BEGUN_IS_GOOD_FOR);

@@ -1,7 +1,7 @@
-//! A store in memory that several nodes share, each with a lease: for tests and the simulator.
+//! A store in memory that several nodes share by leases: for tests and the simulator.
 //!
-//! Whoever has a [`Cluster`] says when a lease ends and when its node learns of it. Between the two, others have what
-//! the node had, and what it still does has no effect.
+//! The owner of a [`Cluster`] decides when a lease ends and when its node learns of it. Between the two, others
+//! may have the claims of the node, and whatever it still does has no effect.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +38,7 @@ struct Leases {
 }
 
 impl Cluster {
-    /// The store itself, as it is for whoever has no lease.
+    /// The store itself, without leases.
     pub fn shared_store(&self) -> Arc<MemoryStore> {
         Arc::clone(&self.inner)
     }
@@ -57,7 +57,7 @@ impl Cluster {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a lease: what was claimed under it is free.
+    /// Ends a lease: its claims are free.
     async fn end(&self, lease: u64) -> Result<(), Trouble> {
         let fences: Vec<Fence> = {
             let mut leases = self.leases();
@@ -87,7 +87,7 @@ impl Leases {
     }
 }
 
-/// The way of one node to the store.
+/// The store as one node sees it.
 pub struct LeasedStore {
     cluster: Arc<Cluster>,
     standing: watch::Sender<Standing>,
@@ -95,7 +95,7 @@ pub struct LeasedStore {
 }
 
 impl LeasedStore {
-    /// The lease that the node thinks it has.
+    /// The lease that the node believes to have.
     fn lease(&self) -> u64 {
         self.standing.borrow().lease
     }
@@ -104,12 +104,12 @@ impl LeasedStore {
         self.cluster.leases().live.contains_key(&self.lease())
     }
 
-    /// Its lease ends. It does not know that yet.
+    /// Ends its lease. The node does not know that yet.
     pub async fn expire(&self) -> Result<(), Trouble> {
         self.cluster.end(self.lease()).await
     }
 
-    /// It looks where it stands; if its lease has ended, it joins anew.
+    /// Renews the lease; if it has ended, the node joins again with a new one.
     pub fn renew(&self) {
         let lease = self.lease();
         let mut leases = self.cluster.leases();
@@ -118,7 +118,7 @@ impl LeasedStore {
         self.standing.send_if_modified(|old| std::mem::replace(old, standing) != standing);
     }
 
-    /// How long it is since its machine was started.
+    /// Sets the time since its machine was started.
     pub fn tell_boot(&self, boot: Duration) {
         *self.boot.lock().unwrap_or_else(PoisonError::into_inner) = boot;
     }
@@ -221,7 +221,7 @@ impl Agenda for LeasedStore {
     }
 }
 
-/// Passes on what leases have nothing to do with.
+/// Implements methods that do not depend on leases by calls to the shared store.
 macro_rules! pass_on {
     ($trait:ident: $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
         #[async_trait]

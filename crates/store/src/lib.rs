@@ -1,9 +1,9 @@
 //! The store interface: what Punctual asks of whatever keeps its jobs.
 //!
-//! Six traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner, [`Archive`]
-//! for whoever asks what happened, [`Survey`] for whoever checks that all is sound, [`Callers`] for whoever
-//! authenticates. Every method is one transaction and one sentence; every list is bounded; the time is always
-//! passed in. The conformance suite, not these comments, is the definition.
+//! Six traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
+//! [`Archive`] for readers of history, [`Survey`] for the inspector, [`Callers`] for authentication. Every
+//! method is one transaction; every list is bounded; the time is always an argument. The conformance suite, not
+//! these comments, defines a store.
 //!
 //! Besides the traits: a [`MemoryStore`] as the reference, and what stores share so that they can't differ: the
 //! [`codec`] of stored documents, the [`Vault`] that seals secrets, the [`claims`], and the integers that

@@ -1,8 +1,9 @@
-//! Who else is there: the nodes that share a store, and whether this one may fire.
+//! The roster: the nodes that share a store, and whether this one may fire.
 //!
-//! A node holds a *lease*: a number that is never used again, and that is good as long as the node renews it. What
-//! it has claimed is its own while the lease is; when it loses the lease, others take what it had, and it must fire
-//! nothing more of it. A store that one process owns has one node, of rank 0, whose lease never ends.
+//! A node holds a *lease*: a number that is never used again, and that is valid while the node renews it. Its
+//! claims are its own while the lease is valid; when it loses the lease, others claim what it had, and it must
+//! fire nothing more of it. A store that is owned by one process has one node, of rank 0, whose lease never
+//! ends.
 
 use std::time::Duration;
 
@@ -12,21 +13,21 @@ use tokio::sync::watch;
 
 use crate::Trouble;
 
-/// Says where this node stands among those that share the store. What a store says that one process owns is
-/// what the methods say here.
+/// Tells where this node stands among those that share the store. The default methods are those of a store that
+/// is owned by one process.
 #[async_trait]
 pub trait Roster: Send + Sync {
-    /// Where this node stands, now and whenever that changes.
+    /// The standing of this node, now and whenever it changes.
     fn standing(&self) -> watch::Receiver<Standing> {
         watch::channel(Standing::alone()).1
     }
 
-    /// The time by which leases are judged; none where they never end.
+    /// The time by which leases are judged; none if they never end.
     fn boot(&self) -> Option<BootInstant> {
         None
     }
 
-    /// Says how this node does. It is told to others with the next renewal, and costs nothing here.
+    /// Reports the state of this node. Others read it after the next renewal; it costs nothing here.
     fn report(&self, _report: NodeReport) {}
 
     /// All nodes with a lease, by lease.
@@ -38,31 +39,31 @@ pub trait Roster: Send + Sync {
         }])
     }
 
-    /// Gives the lease up, after everything that was claimed is settled or given back.
+    /// Gives the lease up, after every claim is settled or given back.
     async fn leave(&self) -> Result<(), Trouble> {
         Ok(())
     }
 }
 
-/// Where a node stands.
+/// Where a node stands among those that share the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its lease. When it changes, what was claimed before is somebody else's.
+    /// Its lease. When it changes, earlier claims belong to others.
     pub lease: u64,
     /// How many nodes fire.
     pub firing_count: u32,
-    /// Its place among them by lease, from 0.
+    /// Its position among them by lease, from 0.
     pub rank: u32,
     /// Whether it may claim and fire.
     pub may_fire: bool,
-    /// Until when it may begin; for ever if none.
+    /// Until when it may begin claims; forever if none.
     pub valid_until: Option<BootInstant>,
-    /// How far its clock is ahead of the one that all share.
+    /// How far its clock is ahead of the shared one.
     pub clock_lead: SignedDuration,
 }
 
 impl Standing {
-    /// The standing of a node that shares its store with nobody.
+    /// The standing of a node that does not share its store.
     pub fn alone() -> Self {
         Self {
             lease: 1,
@@ -74,24 +75,24 @@ impl Standing {
         }
     }
 
-    /// Whether it keeps house and looks through all jobs: one does for all.
+    /// Whether it does the housekeeping and the passes over all jobs, which one node does for all.
     pub fn first(&self) -> bool {
         self.rank == 0
     }
 }
 
-/// An instant by the clock that goes on while the machine sleeps: how long it is since the machine was started.
+/// An instant of the clock that includes suspension: the time since the machine was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BootInstant(pub Duration);
 
-/// How a node does.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeReport {
     /// Whether it fires.
     pub fires: bool,
     /// How many claims it holds.
     pub held: u32,
-    /// How many attempts it has under way.
+    /// How many attempts it has in flight.
     pub in_flight: u32,
 }
 
@@ -102,6 +103,6 @@ pub struct Node {
     pub lease: u64,
     /// What it is called.
     pub name: String,
-    /// What it said last.
+    /// Its last report.
     pub report: NodeReport,
 }

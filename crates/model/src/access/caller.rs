@@ -5,16 +5,16 @@ use std::sync::{Arc, LazyLock};
 
 use crate::Scope;
 
-/// What somebody may do in a scope. Each role includes the ones before it.
+/// What a caller may do in a scope. Each role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// Look at everything but secrets.
+    /// Read everything but secrets.
     Reader,
     /// Run jobs, and switch jobs and collections on and off.
     Operator,
     /// Create, change and delete jobs, collections and groups.
     Contributor,
-    /// Give rights to others, read the audit, change the server's settings.
+    /// Grant roles to others, read the audit log, change the settings of the server.
     Owner,
 }
 
@@ -53,16 +53,16 @@ pub struct Grant {
     pub scope: Scope,
 }
 
-/// How a caller showed who it is.
+/// How a caller authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerKind {
-    /// Not at all: the server asks nobody.
+    /// Not at all: the server requires no authentication.
     Anonymous,
-    /// By a token of ours.
+    /// With a token of this server.
     Token,
-    /// By a JWT that our token endpoint issued to a client id and its secret.
+    /// With a JWT that our token endpoint issued for a client id and its secret.
     ServicePrincipal,
-    /// By a JWT of an OpenID Connect issuer.
+    /// With a JWT of an OpenID Connect issuer.
     OpenId,
 }
 
@@ -78,16 +78,16 @@ impl CallerKind {
     }
 }
 
-/// Somebody who calls, and what they may do. Cheap to clone: it goes with every request.
+/// The sender of a request, and its grants. Cheap to clone, because every request has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// What the caller is called.
+    /// The name of the caller.
     pub name: Arc<str>,
-    /// A GUID for callers of ours, the subject for those of an issuer.
+    /// A GUID for tokens of this server, the subject for callers of an issuer.
     pub id: Arc<str>,
-    /// How the caller showed who it is.
+    /// How the caller authenticated.
     pub kind: CallerKind,
-    /// All that it may do.
+    /// All grants of the caller.
     pub grants: Arc<[Grant]>,
 }
 
@@ -103,7 +103,7 @@ static NOBODY: LazyLock<Caller> =
     LazyLock::new(|| Caller { name: "nobody".into(), grants: Arc::default(), ..Caller::anonymous() });
 
 impl Caller {
-    /// Everybody, where the server asks nobody who they are.
+    /// The caller of a server that requires no authentication.
     pub fn anonymous() -> Self {
         ANONYMOUS.clone()
     }
@@ -113,12 +113,12 @@ impl Caller {
         NOBODY.clone()
     }
 
-    /// Whether the caller has a role, or one that includes it, on all of a scope.
+    /// Whether the caller has this role, or one that includes it, on a whole scope.
     pub fn may(&self, role: Role, scope: &Scope) -> bool {
         self.grants.iter().any(|grant| grant.role >= role && grant.scope.covers(scope))
     }
 
-    /// Whether the caller has a role on a scope or on something below it: then a list over the scope is
+    /// Whether the caller has this role on a scope or on something below it. Then a list over the scope is
     /// shown, with what the caller may read.
     pub fn may_below(&self, role: Role, scope: &Scope) -> bool {
         self.grants
@@ -128,8 +128,8 @@ impl Caller {
 }
 
 impl Caller {
-    /// The widest parts of a scope on which the caller has a role, in order: the scope itself if it has it on all
-    /// of it, nothing if it has it nowhere in it. No part is within another.
+    /// The widest parts of a scope on which the caller has a role, in order: the scope itself if it has the
+    /// role on all of it, none if it has it nowhere in it. No part is within another.
     pub fn parts(&self, role: Role, scope: &Scope) -> Vec<Scope> {
         if self.may(role, scope) {
             return vec![scope.clone()];
@@ -137,7 +137,7 @@ impl Caller {
         let below = self.grants.iter().filter(|grant| grant.role >= role && scope.covers(&grant.scope));
         let mut parts: Vec<Scope> = below.map(|grant| grant.scope.clone()).collect();
         parts.sort_by(Scope::by_place);
-        // What is in something stands behind it.
+        // A scope is followed by the scopes in it.
         parts.dedup_by(|inner, outer| outer.covers(inner));
         parts
     }

@@ -1,9 +1,9 @@
-//! Tokens: what is shown once and what is kept.
+//! Tokens: what is shown once and what is stored.
 //!
-//! A secret is `pct_`, 43 letters and digits that carry 256 random bits, and six that check them. The prefix
-//! lets scanners find a leaked one; the check digits let them, and us, tell a real one from a mistyped one
-//! without asking the store. Only the SHA-256 of a secret is kept. That is enough, because nobody can try
-//! 2^256 secrets; a slow hash would only slow down each request.
+//! A secret is `pct_`, 43 letters and digits with 256 random bits, and six check digits. The prefix lets
+//! scanners find a leaked secret; the check digits tell a real one from a mistyped one without a look at the
+//! store. Only the SHA-256 of a secret is stored. That is sufficient, because nobody can try 2^256 secrets; a
+//! slow hash would only slow down each request.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,13 +14,13 @@ use sha2::{Digest, Sha256};
 use super::Grant;
 use crate::{Mint, Secret, guid, hex};
 
-/// What every secret begins with.
+/// The prefix of every secret.
 const PREFIX: &str = "pct_";
 
 /// 62^43 is the first power of 62 above 2^256.
 const RANDOM_DIGITS: usize = 43;
 
-/// The check digits carry 32 bits.
+/// The check digits have 32 bits.
 const CHECK_DIGITS: usize = 6;
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -35,27 +35,27 @@ impl fmt::Display for TokenId {
     }
 }
 
-/// A caller that was given a token, as it is kept.
+/// A token as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Identifies it.
     pub id: TokenId,
-    /// What the caller is called.
+    /// The name of the caller.
     pub name: String,
-    /// Of its secret.
+    /// The hash of its secret.
     pub hash: TokenHash,
-    /// What the caller may do.
+    /// The grants of the caller.
     pub grants: Vec<Grant>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it is not taken any more.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the minute.
     pub last_used_at: Option<Timestamp>,
 }
 
 impl Token {
-    /// A new one, and its secret, which is not kept.
+    /// A new token, and its secret, which is not stored.
     pub fn issue(
         name: String,
         grants: Vec<Grant>,
@@ -69,7 +69,7 @@ impl Token {
         (Self { id, name, hash, grants, created_at, expires_at, last_used_at: None }, secret)
     }
 
-    /// Whether it is no longer taken.
+    /// Whether it has expired.
     pub fn expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|expires_at| expires_at <= now)
     }
@@ -93,7 +93,7 @@ impl TokenSecret {
         Self(Secret::new(text))
     }
 
-    /// Reads one that somebody sent. None if it can't be one of ours.
+    /// Parses a secret that somebody sent. None if it can't be one of ours.
     pub fn parse(text: &str) -> Option<Self> {
         let length = PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS;
         if text.len() != length || !text.is_ascii() || !text.starts_with(PREFIX) {
@@ -103,12 +103,12 @@ impl TokenSecret {
         (check_digits(random) == check).then(|| Self(Secret::new(text)))
     }
 
-    /// What is kept of it.
+    /// The hash, which is stored.
     pub fn hash(&self) -> TokenHash {
         TokenHash(Sha256::digest(self.0.expose().as_bytes()).into())
     }
 
-    /// The text, to be shown to whoever asked for it.
+    /// The text, to be shown once to the caller that asked for it.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
@@ -137,7 +137,7 @@ impl Hash for TokenHash {
 
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The first bytes are enough to tell two apart in a test that fails.
+        // The first bytes are enough to tell two hashes apart in a failed test.
         let mut text = String::new();
         self.0[..4].iter().for_each(|&byte| hex::push(byte, &mut text));
         write!(f, "{text}…")
@@ -151,7 +151,7 @@ fn check_digits(text: &str) -> String {
     digits
 }
 
-/// Appends a number, given as big-endian bytes, in base 62 with so many digits.
+/// Appends a number, given as big-endian bytes, in base 62 with `count` digits.
 fn push_digits(bytes: &[u8], count: usize, text: &mut String) {
     let mut number = bytes.to_vec();
     let mut digits = vec![0; count];

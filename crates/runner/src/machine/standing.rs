@@ -7,15 +7,15 @@ use punctual_store::{NodeReport, Standing};
 use super::Machine;
 
 impl Machine {
-    /// Where the node stands has changed. With the lease, all that was claimed under it is somebody else's: what
-    /// was not begun is given back, what is under way is cut off, and what has ended is still offered.
+    /// The standing of the node has changed. If its lease has ended, its claims belong to others: those not
+    /// begun are given back, attempts in flight are aborted, and finished ones are still offered to the store.
     pub(crate) fn set_standing(&mut self, standing: Standing, uptime: Duration) {
         if standing == self.standing {
             return;
         }
         let lost = standing.lease != self.standing.lease;
         self.standing = standing;
-        // The cap of a target is divided among those that fire.
+        // The slots of a target are divided among the nodes that fire.
         let nodes = usize::try_from(standing.firing_count).unwrap_or(1).max(1);
         for held in self.slots.set_per_target(self.settings.slots_per_target / nodes) {
             self.go(held);
@@ -30,12 +30,12 @@ impl Machine {
         self.claim_at_once(uptime);
     }
 
-    /// Whether what is under way is to be cut off; asked once.
+    /// Whether attempts in flight are to be aborted; resets the flag.
     pub(crate) fn take_cut_off(&mut self) -> bool {
         std::mem::take(&mut self.cut_off)
     }
 
-    /// Gives back all that was not begun.
+    /// Gives back all claims that were not begun.
     pub(super) fn give_back_unbegun(&mut self) {
         self.waiting.clear();
         self.beginning.clear();
@@ -43,7 +43,7 @@ impl Machine {
         self.wakes.claimer = true;
     }
 
-    /// How the node does.
+    /// The state of the node.
     pub(crate) fn report(&self) -> NodeReport {
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         NodeReport {
