@@ -128,11 +128,13 @@ impl Tokens {
     }
 }
 
-/// When a token expires that lives so long from now on.
+/// When a token expires that lives so long from now on, to the second.
 fn expiry(lifetime: Span) -> Result<Timestamp, WrongUsage> {
     let now = real_now().to_zoned(TimeZone::UTC);
     let expires_at = now.checked_add(lifetime).map(|at| at.timestamp());
-    expires_at.map_err(|_| {
+    // Rounded up, so that it does not live shorter than was said.
+    let whole = expires_at.and_then(|at| Timestamp::from_second(at.as_second().saturating_add(1)));
+    whole.map_err(|_| {
         WrongUsage("--expires: is too far ahead; leave it out for a token that never expires".to_owned())
     })
 }

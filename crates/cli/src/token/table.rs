@@ -20,12 +20,20 @@ pub(super) fn print(tokens: &Value, output: &mut dyn Write) -> io::Result<()> {
             text("name", ""),
             text("id", ""),
             grants(token),
-            text("createdAt", ""),
-            text("expiresAt", "never"),
-            text("lastUsedAt", "never"),
+            seconds(&text("createdAt", "")),
+            seconds(&text("expiresAt", "never")),
+            seconds(&text("lastUsedAt", "never")),
         ]);
     }
     writeln!(output, "{}", table.trim_fmt())
+}
+
+/// A time without the parts of a second, which nobody compares by eye.
+fn seconds(time: &str) -> String {
+    match time.split_once('.') {
+        Some((whole, _)) => format!("{whole}Z"),
+        None => time.to_owned(),
+    }
 }
 
 /// What a token grants, in words.
