@@ -17,8 +17,8 @@ use crate::state::ApiState;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkup {
-    /// `healthy`, `findings`, `trouble` (the store can't be read or written, or has a problem as a whole), or
-    /// `off` (there is no inspector).
+    /// `healthy`, `findings`, `trouble` (a task of the server has ended, the store can't be read or written, or it
+    /// has a problem as a whole), or `off` (there is no inspector).
     pub status: String,
     /// The version of the program.
     pub version: String,
@@ -33,7 +33,7 @@ pub struct Checkup {
     pub scan: Scan,
     /// The unclaimed entry that has been due for longest.
     pub oldest_due: Option<OldestDue>,
-    /// What is wrong with the store as a whole: sentences that say what to do.
+    /// What is wrong with the server or the store as a whole: sentences that say what to do.
     #[serde(default)]
     pub problems: Vec<String>,
     /// The kinds of findings: how many there are, and what they mean.
@@ -138,7 +138,7 @@ impl Checkup {
     /// The checkup of a report and a census at an instant.
     pub fn new(report: &Report, census: Option<&Census>, now: Timestamp) -> Self {
         let status = match report {
-            Report { outage: Some(_), .. } => "trouble",
+            Report { failure: Some(_), .. } | Report { outage: Some(_), .. } => "trouble",
             Report { enabled: false, .. } => "off",
             Report { trouble: Some(_), .. } => "trouble",
             Report { problems, .. } if !problems.is_empty() => "trouble",
@@ -161,13 +161,19 @@ impl Checkup {
 }
 
 fn problems(report: &Report) -> Vec<String> {
+    let failure = report.failure.as_ref().map(|failure| {
+        format!(
+            "The server stops after an internal error: {failure}. Start it anew; whatever supervises it should do \
+             that when its exit code is not 0. The log has more; please report it."
+        )
+    });
     let outage = report.outage.as_ref().map(|why| {
         format!(
             "Nothing can be written in the data directory: {why}. What is due waits, and so does the record of what \
              was fired. Free some space, or repair the disk; a server that runs goes on by itself then."
         )
     });
-    outage.into_iter().chain(report.problems.iter().cloned()).collect()
+    failure.into_iter().chain(outage).chain(report.problems.iter().cloned()).collect()
 }
 
 impl Jobs {

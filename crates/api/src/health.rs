@@ -22,8 +22,11 @@ pub(crate) fn live() -> Result<Answer, ApiError> {
     Answer::ok(&json!({"status": "ok"}))
 }
 
-/// `GET /readyz`: the store answers and can be written.
+/// `GET /readyz`: the store answers and can be written, and all tasks of the server go on.
 pub(crate) async fn ready(state: &ApiState) -> Result<Answer, ApiError> {
+    if let Some(failure) = state.inspection.failure() {
+        return Err(ApiError::stopping(&failure));
+    }
     if let Some(outage) = state.store.outage() {
         return Err(trouble(&outage));
     }

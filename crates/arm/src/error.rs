@@ -336,6 +336,13 @@ impl ApiError {
         Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")
     }
 
+    /// 503: the server stops, because one of its tasks has ended.
+    pub fn stopping(failure: &str) -> Self {
+        let message =
+            format!("The server stops after an internal error: {failure}. It has to be started anew.");
+        Self::new(503, "ServiceUnavailable", message)
+    }
+
     /// 503: nothing can be written, for another reason than a full disk.
     pub fn unwritable() -> Self {
         let message = "The server can't write to its disk at present. Please try again later, or contact whoever \

@@ -2,12 +2,16 @@
 
 use std::process::ExitCode;
 
-/// The exit codes.
+use punctual_runner::Failure;
+
+/// The exit codes; docs/reference/exit-codes.md says what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Fine = 0,
     Failed = 1,
     WrongUsage = 2,
+    /// A task of the server ended that must go on: it has to be started anew.
+    TaskEnded = 3,
 }
 
 impl From<Exit> for ExitCode {
@@ -50,5 +54,11 @@ pub(crate) fn report(error: anyhow::Error) -> Exit {
         return Exit::Fine;
     }
     eprintln!("error: {error:#}");
-    if error.is::<WrongUsage>() { Exit::WrongUsage } else { Exit::Failed }
+    if error.is::<WrongUsage>() {
+        Exit::WrongUsage
+    } else if error.is::<Failure>() {
+        Exit::TaskEnded
+    } else {
+        Exit::Failed
+    }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod connection;
+mod deadline;
 mod fire;
 mod inspect;
 mod keys;
@@ -22,11 +23,13 @@ use axum_server::Handle;
 use punctual_api::ApiState;
 use punctual_arm::Locations;
 use punctual_model::{Clock, Mint};
+use punctual_runner::{Failure, Supervisor};
 use punctual_store::{Store, Vault};
-use punctual_store_sqlite::{DataDirectory, Options as StoreOptions, SqliteStore};
+use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, SqliteStore};
 
 use self::access::Attending;
-use self::stop::Signals;
+use self::deadline::Deadline;
+use self::stop::{Signals, Started};
 use self::tls::Tls;
 use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Data, Override, Role};
@@ -35,18 +38,25 @@ use crate::file_size;
 use crate::mint::RealMint;
 use crate::options::ServeOptions;
 
+/// How long the end of the process waits for what runs in threads, such as the resolution of a name.
+const THREADS_TIME_MAX: Duration = Duration::from_secs(2);
+
 pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
     let config = config::load(options.config.as_deref(), config::environment()?, overrides(options))?;
     log::start(&config.log)?;
     access::check_listen(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.context("could not start the runtime")?.block_on(run(config))
+    let runtime = runtime.context("could not start the runtime")?;
+    let deadline = Deadline::default();
+    let outcome = runtime.block_on(run(config, &Supervisor::default(), &deadline));
+    runtime.shutdown_timeout(THREADS_TIME_MAX);
+    outcome
 }
 
 /// First come all checks that may refuse the start, including the port; then what changes data; then what
 /// fires. So a server that can't start leaves everything as it was, and a second one on a taken port fires
 /// nothing.
-async fn run(config: Config) -> anyhow::Result<Exit> {
+async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> anyhow::Result<Exit> {
     let mut tls = Tls::prepare(&config)?;
     let actions = match config.server.role {
         Role::Api => None,
@@ -63,14 +73,14 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
 
     let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
     let clock = schedule_clock(&config);
-    let opened = open_store(&config.data, &mint)?;
+    let opened = open_store(&config.data, &mint, alarm(supervisor))?;
     let access = access::open(&config, opened.clone()).await?;
     let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
 
-    let running = actions.map(|actions| fire::start(&config, actions, &store, &clock, &mint)).transpose()?;
-    let (running, load) = running.unzip();
-    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, load);
+    let start = |actions| fire::start(&config, actions, &store, &clock, &mint, supervisor);
+    let (running, load) = actions.map(start).transpose()?.unzip();
+    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, load, supervisor);
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
@@ -94,43 +104,69 @@ async fn run(config: Config) -> anyhow::Result<Exit> {
     let app = app.into_make_service();
 
     let handle = Handle::new();
-    let stopping =
-        tokio::spawn(stop::on_signal(signals, handle.clone(), grace(&config), running, inspecting));
     if tls.is_none() && !bound.ip().is_loopback() {
         tracing::warn!("tokens go over the network in clear: serve TLS, or let a proxy do so");
     }
-    let attending = Attending::start(&access);
+    let attending = Attending::start(&access, supervisor);
+    let mut listening = supervisor.tasks();
     welcome::print(&config, bound, tls.as_ref(), clock.now(), access.required());
-    let served = match tls {
+    match tls {
         None => {
             let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
             connection::bound(server.http_builder());
             let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
-            server.handle(handle).serve(app).await
+            let serving = server.handle(handle.clone()).serve(app);
+            listening.spawn(LISTENER, noted(serving, supervisor.clone()));
         }
         Some(tls) => {
             let mut server =
                 axum_server::from_tcp_rustls(listener, tls.config).context("could not set up the server")?;
             connection::bound(server.http_builder());
             let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
-            server.handle(handle).serve(app).await
+            let serving = server.handle(handle.clone()).serve(app);
+            listening.spawn(LISTENER, noted(serving, supervisor.clone()));
         }
-    };
-    served.context("the server failed")?;
-    // Only a signal ends the server, so everything else is being stopped as well.
-    stopping.await.context("could not stop")?;
+    }
+    let started = Started { listening, handle, running, inspecting, grace: grace(&config) };
+    let failure = started.stop_when_due(signals, supervisor, deadline).await;
     attending.stop().await;
     tracing::info!("stopped");
-    Ok(Exit::Fine)
+    match failure {
+        None => Ok(Exit::Fine),
+        Some(failure) => Err(failure).context(
+            "the server stopped after an internal error; start it anew, its data is sound, and please report this",
+        ),
+    }
+}
+
+/// What answers callers.
+const LISTENER: &str = "listener";
+
+/// Serves; if that fails, it is noted why.
+async fn noted(serving: impl Future<Output = std::io::Result<()>>, supervisor: Supervisor) {
+    if let Err(error) = serving.await {
+        supervisor.note(Failure { task: LISTENER, cause: error.to_string() });
+    }
+}
+
+/// Has the supervisor notice when a thread of the store panics.
+fn alarm(supervisor: &Supervisor) -> Alarm {
+    let supervisor = supervisor.clone();
+    Alarm::new(move |task, panic| supervisor.note(Failure::of_panic(task, panic)))
 }
 
 /// Locks the data directory before anything in it is read or made, including the keys.
-pub(crate) fn open_store(data: &Data, mint: &Arc<dyn Mint>) -> anyhow::Result<Arc<SqliteStore>> {
+pub(crate) fn open_store(
+    data: &Data,
+    mint: &Arc<dyn Mint>,
+    alarm: Alarm,
+) -> anyhow::Result<Arc<SqliteStore>> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
     let keys = keys::open(data, &directory, mint.as_ref())?;
     let vault = Arc::new(Vault::new(&keys.ring));
     let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(mint));
     options.new_keys = keys.are_new();
+    options.alarm = alarm;
     let store = SqliteStore::open_in(directory, options).context("could not open the store")?;
     keys.keep()?;
     Ok(Arc::new(store))
@@ -199,3 +235,6 @@ fn locations(config: &Config) -> Locations {
         Locations::new(config.api.locations.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use punctual_store::Standing;
+use punctual_store::{Standing, Trouble};
 use tokio::sync::watch;
 
-use crate::lane::{Next, rest};
+use crate::lane::{InHand, Next, rest};
 use crate::machine::{ClaimerStep, Machine};
 use crate::parts::Parts;
+
+/// What it is called.
+pub(crate) const NAME: &str = "claimer";
 
 /// Runs until it is told to stop and has given everything back.
 pub(crate) async fn run(parts: Arc<Parts>) {
@@ -44,8 +47,12 @@ pub(crate) fn stand(parts: &Parts, standings: &mut watch::Receiver<Standing>) {
 pub(crate) async fn step(parts: &Parts) -> Next {
     match parts.with(Machine::claimer) {
         ClaimerStep::Release(fences) => {
+            let released = |answer| parts.with(|machine, uptime| machine.released(answer, uptime));
+            // A panic must not make anybody forget them: they are given back while the server stops.
+            let in_hand = InHand::new((), |()| released(Err(Trouble::Unsure { doing: "give claims back" })));
             let answer = parts.store.release(&fences).await;
-            parts.with(|machine, uptime| machine.released(answer, uptime));
+            in_hand.take();
+            released(answer);
             Next::Again
         }
         ClaimerStep::Claim(ask) => {

@@ -26,7 +26,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// How often to examine jobs again that were in flight, and all of them after a failure of the store.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs until it is told to stop. A clock without a watch is not watched.
+/// Runs until it is told to stop; for a clock with a watch.
 pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
     let mut watcher = Watcher::default();
     while !*stop.borrow() {

@@ -25,12 +25,15 @@ use punctual_model::Clock;
 use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_store::{Survey, Trouble};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use self::findings::{Findings, Task};
 use self::pending::Pending;
 use crate::load::Load;
+use crate::supervisor::{Supervisor, Tasks};
+
+/// How long a stop waits for what is being read, which takes a few milliseconds.
+const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The settings of the inspector.
 #[derive(Clone, Copy, Debug)]
@@ -62,12 +65,12 @@ pub struct Inspector {
     settings: InspectorSettings,
     findings: Mutex<Findings>,
     pending: tokio::sync::Mutex<Pending>,
+    supervisor: Supervisor,
 }
 
 /// A running inspector. Dropping it does not stop it; [`stop`](Inspecting::stop) does.
 pub struct Inspecting {
-    stop: watch::Sender<bool>,
-    tasks: [JoinHandle<()>; 2],
+    tasks: Tasks,
 }
 
 impl Inspector {
@@ -79,16 +82,23 @@ impl Inspector {
         settings: InspectorSettings,
     ) -> Self {
         let (findings, pending) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { store, clock, load, settings, findings, pending }
+        Self { store, clock, load, settings, findings, pending, supervisor: Supervisor::default() }
+    }
+
+    /// The same, supervised together with others; its report shows which of those has ended.
+    pub fn supervised(mut self, supervisor: &Supervisor) -> Self {
+        self.supervisor = supervisor.clone();
+        self
     }
 
     /// Starts inspecting, in two tasks of the current runtime.
     pub fn start(self: &Arc<Self>) -> Inspecting {
-        let (stop, stopped) = watch::channel(false);
+        let mut tasks = self.supervisor.tasks();
+        let stop = tasks.told_to_stop();
         self.findings().enabled = true;
-        let look = tokio::spawn(Arc::clone(self).look_on(stopped.clone()));
-        let walk = tokio::spawn(Arc::clone(self).walk_on(stopped));
-        Inspecting { stop, tasks: [look, walk] }
+        tasks.spawn("inspector", Arc::clone(self).look_on(stop.clone()));
+        tasks.spawn("walk of the inspector", Arc::clone(self).walk_on(stop));
+        Inspecting { tasks }
     }
 
     /// Looks once at due entries and at claims. `now` is real time and does not go back.
@@ -130,6 +140,7 @@ impl Inspection for Inspector {
     fn report(&self) -> Report {
         let mut report = self.findings().report();
         let outage = self.store.outage();
+        report.failure = self.failure();
         report.outage = outage.as_ref().and_then(|trouble| trouble.outage()).map(str::to_owned);
         let (findings, totals) = self.load.as_ref().map(Load::clock_findings).unwrap_or_default();
         for count in &mut report.counts {
@@ -140,18 +151,19 @@ impl Inspection for Inspector {
         report
     }
 
+    fn failure(&self) -> Option<String> {
+        self.supervisor.failure().map(|failure| failure.to_string())
+    }
+
     fn suspect(&self, subject: Subject) {
         self.findings().suspect(subject);
     }
 }
 
 impl Inspecting {
-    /// Stops. A read under way is finished, which takes a few milliseconds.
+    /// Stops. A read under way is finished, unless it takes long.
     pub async fn stop(self) {
-        self.stop.send_replace(true);
-        for task in self.tasks {
-            let _ = task.await;
-        }
+        self.tasks.stop(STOP_TIME_MAX).await;
     }
 }
 

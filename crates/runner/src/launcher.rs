@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use punctual_store::Trouble;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::attempt;
 use crate::hold::Held;
+use crate::lane::InHand;
 use crate::machine::Machine;
 use crate::parts::Parts;
+
+/// What it is called.
+pub(crate) const NAME: &str = "launcher";
 
 /// The result of a step.
 pub(crate) enum Launch {
@@ -24,23 +28,46 @@ pub(crate) enum Launch {
 
 /// Starts attempts until it is told to stop, and then waits for those in flight. Dropping it aborts them.
 pub(crate) async fn run(parts: Arc<Parts>) {
-    let mut attempts = JoinSet::new();
+    let mut attempts = Attempts(JoinSet::new());
     loop {
         match step(&parts).await {
             Launch::Going(going) => {
                 for held in going {
-                    attempts.spawn(attempt::run(Arc::clone(&parts), held));
+                    attempts.0.spawn(attempt::run(Arc::clone(&parts), held));
                 }
-                while attempts.try_join_next().is_some() {}
+                while let Some(ended) = attempts.0.try_join_next() {
+                    tell(ended);
+                }
                 // The first of a herd run before the rest is examined.
                 tokio::task::yield_now().await;
             }
-            Launch::CutOff => attempts.abort_all(),
+            Launch::CutOff => attempts.0.abort_all(),
             Launch::Rest => parts.signals.launcher.wait().await,
             Launch::Done => break,
         }
     }
-    while attempts.join_next().await.is_some() {}
+    while let Some(ended) = attempts.0.join_next().await {
+        tell(ended);
+    }
+}
+
+/// The attempts under way. Dropping them cuts them off; but if the launcher panics they go on, so that what they come
+/// to is recorded while the server stops.
+struct Attempts(JoinSet<()>);
+
+impl Drop for Attempts {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.detach_all();
+        }
+    }
+}
+
+/// A panic is a bug; it costs an attempt, whose claim is given back.
+fn tell(ended: Result<(), JoinError>) {
+    if ended.is_err_and(|error| error.is_panic()) {
+        tracing::error!("an attempt ended by a panic; it will be made again with the same tag");
+    }
 }
 
 /// Takes one step.
@@ -61,29 +88,15 @@ pub(crate) async fn step(parts: &Parts) -> Launch {
 }
 
 /// Confirms claims; returns those that may be fired.
-pub(crate) async fn begin(parts: &Parts, held: Vec<Held>) -> Vec<Held> {
+pub(crate) async fn begin(parts: &Parts, mut held: Vec<Held>) -> Vec<Held> {
     let fences: Vec<_> = held.iter().map(|held| held.hold.fence).collect();
-    let mut asking = Asking { parts, held };
     if let Some(begun_at) = parts.store.boot() {
-        asking.held.iter_mut().for_each(|held| held.hold.begun_at = Some(begun_at));
+        held.iter_mut().for_each(|held| held.hold.begun_at = Some(begun_at));
     }
+    let begun = |held, answer| parts.with(|machine, uptime| machine.begun(held, answer, uptime));
+    // If whoever asks is cut off or panics, others may ask.
+    let in_hand =
+        InHand::new(held, |held| drop(begun(held, Err(Trouble::Unsure { doing: "confirm claims" }))));
     let answer = parts.store.begin(&fences).await;
-    let held = std::mem::take(&mut asking.held);
-    parts.with(|machine, uptime| machine.begun(held, answer, uptime))
-}
-
-/// A call to the store is in flight. If its task is aborted or panics, others may call.
-struct Asking<'a> {
-    parts: &'a Parts,
-    held: Vec<Held>,
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            let answer = Err(Trouble::Unsure { doing: "confirm claims" });
-            self.parts.with(|machine, uptime| machine.begun(held, answer, uptime));
-        }
-    }
+    in_hand.take().map(|held| begun(held, answer)).unwrap_or_default()
 }

@@ -21,7 +21,7 @@
 //! The runner does not know what an action is: it passes a firing to a [`Dispatcher`]. A state machine that
 //! knows no task and no thread (`machine.rs`) decides what it does next. Each lane of it (claimer, timer,
 //! launcher, attempts, recorder) is driven by a task or a thread of the running server, or step by step by
-//! [`Steps`], for tests and the simulator.
+//! [`Steps`], for tests and the simulator. A [`Supervisor`] notices a task that ends although it must go on.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
@@ -47,6 +47,7 @@ mod runner;
 mod settings;
 mod slots;
 mod steps;
+mod supervisor;
 mod timer;
 
 pub use dispatcher::Dispatcher;
@@ -58,3 +59,4 @@ pub use repair::RepairReport;
 pub use runner::{Runner, Running};
 pub use settings::Settings;
 pub use steps::{Report, Steps};
+pub use supervisor::{Failure, Supervisor, Tasks};

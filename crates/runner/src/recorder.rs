@@ -4,11 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use punctual_model::{Limits, decide};
-use punctual_store::Settlement;
+use punctual_store::{Settlement, Trouble};
 
-use crate::lane::{Next, rest};
+use crate::lane::{InHand, Next, rest};
 use crate::machine::{Machine, Open, RecorderStep};
 use crate::parts::Parts;
+
+/// What it is called.
+pub(crate) const NAME: &str = "recorder";
 
 /// Runs until it is told to stop and nothing is left.
 pub(crate) async fn run(parts: Arc<Parts>) {
@@ -44,9 +47,13 @@ pub(crate) async fn step(parts: &Parts) -> Next {
     if !undecided.is_empty() {
         parts.with(|machine, uptime| machine.keep_undecided(undecided, uptime));
     }
+    let recorded = |batch, answer| parts.with(|machine, uptime| machine.recorded(batch, answer, uptime));
+    // What was fired is not forgotten by a panic: it is offered again while the server stops.
+    let unsure = |batch| drop(recorded(batch, Err(Trouble::Unsure { doing: "record what was fired" })));
+    let in_hand = InHand::new(batch, unsure);
     let answer = if settlements.is_empty() { Ok(Vec::new()) } else { parts.store.settle(settlements).await };
     // Dropped without the lock of the machine.
-    let _over = parts.with(|machine, uptime| machine.recorded(batch, answer, uptime));
+    let _over = in_hand.take().map(|batch| recorded(batch, answer));
     Next::Again
 }
 

@@ -4,9 +4,11 @@
 //! Only which lane goes next, and the uptime, are decided by the driver. As in the running server, a resting
 //! lane goes on when its time has come or when it is woken, and not before.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use punctual_store::{Standing, Trouble};
@@ -18,7 +20,8 @@ use crate::launcher::{self, Launch};
 use crate::machine::Machine;
 use crate::parts::Parts;
 use crate::runner::Runner;
-use crate::{attempt, claimer, recorder};
+use crate::supervisor::{Failure, Supervisor};
+use crate::{attempt, claimer, recorder, timer};
 
 /// The most time that passes at once in pauses: to combine wake-ups, or because the store failed.
 const PAUSES_MAX: Duration = Duration::from_secs(10);
@@ -42,6 +45,18 @@ enum Lane {
     Recorder,
 }
 
+impl Lane {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Claimer => claimer::NAME,
+            Self::Timer => timer::NAME,
+            Self::Launcher => launcher::NAME,
+            Self::Attempt => "attempts",
+            Self::Recorder => recorder::NAME,
+        }
+    }
+}
+
 /// The default order of lanes that have something to do.
 const ORDER: [Lane; 5] = [Lane::Claimer, Lane::Timer, Lane::Launcher, Lane::Attempt, Lane::Recorder];
 
@@ -56,6 +71,10 @@ pub struct Steps {
     launcher_rests: bool,
     next_due: Option<Timestamp>,
     going: Vec<Held>,
+    supervisor: Supervisor,
+    /// Lanes that panicked: as in the running server, they do nothing more until it stops.
+    failed: Vec<Lane>,
+    stopping: bool,
 }
 
 impl Runner {
@@ -75,6 +94,9 @@ impl Runner {
             launcher_rests: true,
             next_due: None,
             going: Vec::new(),
+            supervisor: self.supervisor.clone(),
+            failed: Vec::new(),
+            stopping: false,
         }
     }
 
@@ -91,6 +113,11 @@ impl Runner {
 }
 
 impl Steps {
+    /// Which lane has ended though it was to go on, if one has. Whoever takes the steps stops the runner then.
+    pub fn failure(&self) -> Option<Failure> {
+        self.supervisor.failure()
+    }
+
     /// Real time has passed.
     pub fn pass(&mut self, time: Duration) {
         self.uptime += time;
@@ -113,9 +140,13 @@ impl Steps {
     pub async fn run(&mut self) -> Report {
         let before = self.parts.machine().tally;
         let until = self.uptime + PAUSES_MAX;
+        self.note_stop();
         loop {
             while let Some(lane) = ORDER.into_iter().find(|lane| self.ready(*lane)) {
-                self.step(lane).await;
+                let supervisor = self.supervisor.clone();
+                if supervisor.guard(lane.name(), self.step(lane)).await.is_none() {
+                    self.fail(lane);
+                }
             }
             let Some(pause) = self.pause().filter(|pause| self.uptime.saturating_add(*pause) <= until) else {
                 break;
@@ -138,6 +169,34 @@ impl Steps {
         (rests.min(), self.next_due)
     }
 
+    /// A lane does nothing more.
+    fn fail(&mut self, lane: Lane) {
+        self.failed.push(lane);
+        match lane {
+            Lane::Claimer => self.claimer = Next::Done,
+            Lane::Recorder => self.recorder = Next::Done,
+            Lane::Timer => self.next_due = None,
+            Lane::Launcher => self.launcher_rests = true,
+            Lane::Attempt => self.going.clear(),
+        }
+    }
+
+    /// Once the runner stops, lanes that have failed go on, to give back and to record what is left.
+    fn note_stop(&mut self) {
+        if self.stopping || !self.parts.machine().stopping() {
+            return;
+        }
+        self.stopping = true;
+        for lane in self.failed.drain(..) {
+            match lane {
+                Lane::Claimer => self.claimer = Next::Again,
+                Lane::Recorder => self.recorder = Next::Again,
+                Lane::Launcher => self.launcher_rests = false,
+                Lane::Timer | Lane::Attempt => {}
+            }
+        }
+    }
+
     /// The pause of some lane, if all rest.
     fn pause(&self) -> Option<Duration> {
         let pauses = [self.claimer, self.recorder].into_iter().filter_map(|next| match next {
@@ -149,6 +208,9 @@ impl Steps {
 
     /// Whether a lane has something to do: it was woken, or its time has come.
     fn ready(&mut self, lane: Lane) -> bool {
+        if self.failed.contains(&lane) {
+            return false;
+        }
         let signals = &self.parts.signals;
         match lane {
             Lane::Claimer => {
@@ -196,10 +258,10 @@ impl Steps {
                 Launch::Rest | Launch::Done => self.launcher_rests = true,
             },
             Lane::Attempt => {
-                // All at once: what was confirmed is fired without delay.
-                let attempts = self.going.drain(..).map(|held| attempt::one(&self.parts, held));
-                let next = join_all(attempts).await;
-                self.going.extend(next.into_iter().flatten());
+                // All at once: what was confirmed is fired without delay. A panic costs one of them.
+                let one = |held| AssertUnwindSafe(attempt::one(&self.parts, held)).catch_unwind();
+                let next = join_all(self.going.drain(..).map(one)).await;
+                self.going.extend(next.into_iter().filter_map(Result::ok).flatten());
             }
             Lane::Recorder => self.recorder = recorder::step(&self.parts).await,
         }

@@ -4,23 +4,21 @@
 //! exact to some ten microseconds. Waits are bounded and always compared with the clock, so a clock that is set
 //! back makes nothing early, and one that is set forward delays nothing for longer than that bound.
 
-use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use crate::parts::Parts;
 
+/// What it is called.
+pub(crate) const NAME: &str = "timer";
+
 /// The longest wait, however far the next due time is: the clock may be set meanwhile.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// Starts the thread. It ends when the runner stops.
-pub(crate) fn start(parts: Arc<Parts>) -> std::io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name("punctual-timer".into()).spawn(move || run(&parts))
-}
-
-fn run(parts: &Parts) {
+/// Hands on what is due until the runner stops.
+pub(crate) fn run(parts: &Parts) {
     let mut machine = parts.machine();
     while !machine.stopping() {
         let next = machine.timer();

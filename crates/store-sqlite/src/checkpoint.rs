@@ -10,12 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
+use crate::alarm::Alarm;
 use crate::error::SqliteError;
 use crate::outage::Outages;
 use crate::{OpenError, Synchronous, connection};
@@ -46,6 +47,7 @@ impl Checkpointer {
         synchronous: Synchronous,
         writer: &mut Connection,
         outages: Arc<Outages>,
+        alarm: &Alarm,
     ) -> Result<Self, OpenError> {
         let pages = Arc::new(AtomicU32::new(0));
         let seen = pages.clone();
@@ -73,9 +75,8 @@ impl Checkpointer {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         };
-        let thread = thread::Builder::new()
-            .name("store-checkpoint".to_owned())
-            .spawn(work)
+        let thread = alarm
+            .thread("store-checkpoint".to_owned(), "checkpointer of the store", work)
             .map_err(OpenError::Thread)?;
         Ok(Self { wake: Some(wake), thread: Some(thread), pages, copied, threshold: PAGES, outages })
     }
@@ -119,10 +120,9 @@ impl Checkpointer {
 impl Drop for Checkpointer {
     fn drop(&mut self) {
         self.wake = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the checkpoint thread of the store ended by a panic");
+        if let Some(thread) = self.thread.take() {
+            // A panic was told when it happened.
+            let _ = thread.join();
         }
     }
 }

@@ -16,6 +16,7 @@
 
 mod access;
 mod ahead;
+mod alarm;
 mod checkpoint;
 mod connection;
 mod directory;
@@ -40,6 +41,7 @@ mod window;
 mod writer;
 mod writer_state;
 
+pub use alarm::Alarm;
 pub use directory::DataDirectory;
 pub use open::{OpenError, Options, Synchronous};
 pub use stopped::{Keys, StoppedStore};

@@ -9,6 +9,7 @@ use punctual_store::{Vault, VaultError};
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
+use crate::alarm::Alarm;
 use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
 use crate::lock::DirectoryLock;
 use crate::outage::Outage;
@@ -28,13 +29,16 @@ pub struct Options {
     pub reader_count: usize,
     /// The keys are new and replace others. Refused if something is sealed with those.
     pub new_keys: bool,
+    /// Who is told when one of the store's threads panics.
+    pub alarm: Alarm,
 }
 
 impl Options {
     /// The default options.
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, mint: Arc<dyn Mint>) -> Self {
         let synchronous = Synchronous::Full;
-        Self { dir: dir.into(), vault, mint, synchronous, reader_count: 3, new_keys: false }
+        let alarm = Alarm::default();
+        Self { dir: dir.into(), vault, mint, synchronous, reader_count: 3, new_keys: false, alarm }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The reader threads, each with a connection of its own.
 
 use std::path::Path;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use punctual_store::Trouble;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::alarm::Alarm;
 use crate::error::SqliteError;
 use crate::{OpenError, connection, query};
 
@@ -27,14 +28,15 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn start(dir: &Path, count: usize) -> Result<Self, OpenError> {
+    pub(crate) fn start(dir: &Path, count: usize, alarm: &Alarm) -> Result<Self, OpenError> {
         let mut readers = Self { queues: Vec::new(), threads: Vec::new() };
         for number in 0..count.max(READERS_MIN) {
             let conn = connection::reader(dir)?;
             let (queue, questions) = mpsc::channel(QUEUE);
-            let thread = thread::Builder::new()
-                .name(format!("store-reader-{number}"))
-                .spawn(move || run(&conn, questions))
+            let thread = alarm
+                .thread(format!("store-reader-{number}"), "reader of the store", move || {
+                    run(&conn, questions);
+                })
                 .map_err(OpenError::Thread)?;
             readers.queues.push(queue);
             readers.threads.push(thread);
@@ -82,9 +84,8 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.queues.clear();
         for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a reader thread of the store ended by a panic");
-            }
+            // A panic was told when it happened.
+            let _ = thread.join();
         }
     }
 }

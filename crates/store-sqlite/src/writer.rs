@@ -8,15 +8,16 @@
 
 mod gathering;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use std::{io, thread};
 
 use punctual_store::Trouble;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::alarm::Alarm;
 use crate::checkpoint::Checkpointer;
 use crate::error::SqliteError;
 use crate::writer_state::WriterState;
@@ -34,11 +35,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(state: WriterState, checkpointer: Checkpointer) -> io::Result<Self> {
+    pub(crate) fn start(state: WriterState, checkpointer: Checkpointer, alarm: &Alarm) -> io::Result<Self> {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let thread = thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || run(state, tasks, checkpointer))?;
+        let work = move || run(state, tasks, checkpointer);
+        let thread = alarm.thread("store-writer".to_owned(), "writer of the store", work)?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
 
@@ -61,10 +61,9 @@ impl Drop for Writer {
     /// Finishes queued writes, then closes.
     fn drop(&mut self) {
         self.queue = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer thread of the store ended by a panic");
+        if let Some(thread) = self.thread.take() {
+            // A panic was told when it happened.
+            let _ = thread.join();
         }
     }
 }
@@ -210,9 +209,10 @@ mod tests {
         opened.conn.pragma_update(None, "max_page_count", pages).unwrap();
         let outages = Arc::new(Outages::new(dir));
         let checkpointer =
-            Checkpointer::start(dir, Synchronous::Off, &mut opened.conn, outages.clone()).unwrap();
+            Checkpointer::start(dir, Synchronous::Off, &mut opened.conn, outages.clone(), &Alarm::default())
+                .unwrap();
         let state = WriterState::new(opened.conn, vault, Arc::new(SharedClaims::new(1)), opened.last);
-        (Writer::start(state, checkpointer).unwrap(), outages)
+        (Writer::start(state, checkpointer, &Alarm::default()).unwrap(), outages)
     }
 
     fn unregister(text: String) -> impl FnMut(&mut WriterState) -> Result<(), SqliteError> {

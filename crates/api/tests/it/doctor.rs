@@ -63,3 +63,22 @@ async fn the_status_is_the_worst_that_is_known() {
     let counts = vec![KindCount { kind: FindingKind::Backlog, open: 1, total: 1 }];
     check(Report { counts, ..enabled() }, "findings").await;
 }
+
+#[tokio::test]
+async fn a_task_that_has_ended_is_a_problem_and_the_server_is_not_ready() {
+    let world = World::empty();
+    world.get("/readyz").await.is(200);
+    let failure = Some("the claimer ended: it panicked: out of luck".to_owned());
+    for enabled in [true, false] {
+        world.set_report(Report { enabled, failure: failure.clone(), ..Report::default() });
+        let body = world.get("/doctor").await.is(200).body;
+        assert_eq!(body["status"], "trouble");
+        let problem = body["problems"][0].as_str().unwrap();
+        assert!(problem.contains("the claimer ended: it panicked: out of luck. Start it anew"), "{problem}");
+    }
+    let body = world.get("/readyz").await.is(503).body;
+    assert_eq!(body["error"]["code"], "ServiceUnavailable");
+    let message = body["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the claimer ended: it panicked: out of luck"), "{message}");
+    world.get("/healthz").await.is(200);
+}

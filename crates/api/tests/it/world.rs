@@ -39,6 +39,10 @@ impl Inspection for Told {
         self.0.lock().unwrap().clone()
     }
 
+    fn failure(&self) -> Option<String> {
+        self.0.lock().unwrap().failure.clone()
+    }
+
     fn suspect(&self, _: Subject) {}
 }
 

@@ -1,12 +1,13 @@
 //! Who may call: whether callers are asked, and the refusal to let everybody in from other machines.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use punctual_api::{Access, AccessMode};
+use punctual_runner::{Supervisor, Tasks};
 use punctual_store::Callers;
 use punctual_store_sqlite::layout;
-use tokio::task::JoinHandle;
 
 use super::welcome::quoted;
 use crate::clock::RealClock;
@@ -58,22 +59,29 @@ fn nobody_may_call(config: &Config) -> WrongUsage {
     ))
 }
 
+/// How long noting the last uses of tokens may take.
+const NOTING_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// Follows changes of tokens and notes their uses.
 pub(super) struct Attending {
     access: Arc<Access>,
-    task: JoinHandle<()>,
+    tasks: Tasks,
 }
 
 impl Attending {
-    pub(super) fn start(access: &Arc<Access>) -> Self {
+    pub(super) fn start(access: &Arc<Access>, supervisor: &Supervisor) -> Self {
         let attended = Arc::clone(access);
-        let task = tokio::spawn(async move { attended.attend().await });
-        Self { access: Arc::clone(access), task }
+        let mut tasks = supervisor.tasks();
+        tasks.spawn("keeper of tokens", async move { attended.attend().await });
+        Self { access: Arc::clone(access), tasks }
     }
 
     /// To be called when nobody is served any more: notes the last uses.
     pub(super) async fn stop(self) {
-        self.task.abort();
-        self.access.note_uses().await;
+        // It waits for nothing but changes.
+        self.tasks.stop(Duration::ZERO).await;
+        if tokio::time::timeout(NOTING_TIME_MAX, self.access.note_uses()).await.is_err() {
+            tracing::warn!("the last uses of tokens could not be noted in time");
+        }
     }
 }

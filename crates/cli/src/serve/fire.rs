@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Go, Mint, Outcome};
-use punctual_runner::{Dispatcher, Load, Log, Runner, Running, Settings};
+use punctual_runner::{Dispatcher, Load, Log, Runner, Running, Settings, Supervisor};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -48,6 +48,7 @@ pub(super) fn start(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     mint: &Arc<dyn Mint>,
+    supervisor: &Supervisor,
 ) -> anyhow::Result<(Running, Load)> {
     allow_many_connections();
     let settings = Settings {
@@ -61,6 +62,7 @@ pub(super) fn start(
     };
     let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));
     let runner = Runner::new(store, Arc::new(Firer(actions)), clock, mint, Arc::new(Log), settings);
+    let runner = runner.supervised(supervisor);
     let load = runner.load();
     Ok((runner.start().context("could not start the runner")?, load))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::Clock;
-use punctual_runner::{Inspecting, Inspector, InspectorSettings, Load};
+use punctual_runner::{Inspecting, Inspector, InspectorSettings, Load, Supervisor};
 use punctual_store::{Store, Survey};
 
 use crate::config::InspectorConfig;
@@ -16,6 +16,7 @@ pub(super) fn start(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     load: Option<Load>,
+    supervisor: &Supervisor,
 ) -> (Arc<Inspector>, Option<Inspecting>) {
     let settings = InspectorSettings {
         look_every: Duration::from_secs(config.look_seconds.max(1)),
@@ -23,7 +24,8 @@ pub(super) fn start(
         pass_every: Duration::from_secs(config.pass_seconds.max(1)),
     };
     let store: Arc<dyn Survey> = Arc::<dyn Store>::clone(store);
-    let inspector = Arc::new(Inspector::new(store, Arc::clone(clock), load, settings));
+    let inspector = Inspector::new(store, Arc::clone(clock), load, settings).supervised(supervisor);
+    let inspector = Arc::new(inspector);
     let inspecting = config.enabled.then(|| inspector.start());
     (inspector, inspecting)
 }

@@ -3,7 +3,9 @@
 //! Messages of libraries below `info` are never logged, whatever the filter: they contain what goes over the
 //! wire, including secrets.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
+use std::panic::PanicHookInfo;
 
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::filter_fn;
@@ -23,7 +25,21 @@ pub(super) fn start(log: &Log) -> Result<(), WrongUsage> {
     let filter = log.level.targets();
     let started =
         tracing_subscriber::registry().with(filter).with(filter_fn(harmless)).with(lines).try_init();
-    started.map_err(|error| WrongUsage(format!("could not start logging: {error}")))
+    started.map_err(|error| WrongUsage(format!("could not start logging: {error}")))?;
+    std::panic::set_hook(Box::new(log_panic));
+    Ok(())
+}
+
+/// A panic is a line like any other, with the place where it happened.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let text = panic.payload_as_str().unwrap_or("it said nothing");
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let thread = std::thread::current();
+    tracing::error!(text, place, thread = thread.name(), "something panicked");
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        tracing::error!(%backtrace, "where it panicked");
+    }
 }
 
 fn harmless(metadata: &Metadata<'_>) -> bool {

@@ -1,11 +1,20 @@
-//! Stops on a signal.
+//! Stops on a signal, or when a task of the server has ended that must go on.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::Handle;
-use punctual_runner::{Inspecting, Running};
+use punctual_runner::{Failure, Inspecting, Running, Supervisor, Tasks};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::deadline::Deadline;
+use crate::exit::Exit;
+
+/// How long callers are still answered after everything else has stopped because of a failure.
+const ANSWERING_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// A stop may take so much longer than the grace, for what is left to close.
+const CLOSING_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The signals that ask for a stop. From here on they don't end the process by themselves.
 pub(super) struct Signals {
@@ -26,20 +35,53 @@ impl Signals {
     }
 }
 
-/// Waits for a signal, then stops serving and firing at the same time; both finish what they have begun.
-pub(super) async fn on_signal(
-    mut signals: Signals,
-    handle: Handle<SocketAddr>,
-    grace: Duration,
-    running: Option<Running>,
-    inspecting: Option<Inspecting>,
-) {
-    signals.wait().await;
-    handle.graceful_shutdown(Some(grace));
-    if let Some(inspecting) = inspecting {
-        inspecting.stop().await;
-    }
-    if let Some(running) = running {
-        running.stop().await;
+/// What is to be stopped.
+pub(super) struct Started {
+    /// Answers callers, until the handle says that it is to stop.
+    pub(super) listening: Tasks,
+    pub(super) handle: Handle<SocketAddr>,
+    pub(super) running: Option<Running>,
+    pub(super) inspecting: Option<Inspecting>,
+    /// How long what is under way may take.
+    pub(super) grace: Duration,
+}
+
+impl Started {
+    /// Waits for a signal or a failure, and stops everything; the failure, if there was one.
+    ///
+    /// On a signal, serving and firing stop at once: both finish what they have begun. After a failure callers are
+    /// answered until firing has stopped, so that `/readyz` and `/doctor` say why.
+    pub(super) async fn stop_when_due(
+        self,
+        mut signals: Signals,
+        supervisor: &Supervisor,
+        deadline: &Deadline,
+    ) -> Option<Failure> {
+        let Self { listening, handle, running, inspecting, grace } = self;
+        let failed = tokio::select! {
+            () = signals.wait() => false,
+            failure = supervisor.failed() => {
+                tracing::error!("stopping, to be started anew, because {failure}");
+                true
+            }
+        };
+        deadline.set(grace + CLOSING_TIME_MAX, if failed { Exit::TaskEnded } else { Exit::Failed });
+        listening.tell_to_stop();
+        if !failed {
+            handle.graceful_shutdown(Some(grace));
+        }
+        if let Some(inspecting) = inspecting {
+            inspecting.stop().await;
+        }
+        if let Some(running) = running {
+            running.stop().await;
+        }
+        if failed {
+            handle.graceful_shutdown(Some(ANSWERING_TIME_MAX));
+        }
+        if !listening.stop(grace + ANSWERING_TIME_MAX).await.is_empty() {
+            tracing::warn!("stopping although not all callers were answered in time");
+        }
+        supervisor.failure()
     }
 }

@@ -8,7 +8,7 @@ use punctual_arm::{ApiError, NewExpiry, NewToken, token};
 use punctual_model::Mint;
 use punctual_model::access::{Token, TokenId, TokenSecret};
 use punctual_store::{Callers, Refusal, WriteError};
-use punctual_store_sqlite::{OpenError, SqliteStore, layout};
+use punctual_store_sqlite::{Alarm, OpenError, SqliteStore, layout};
 use serde_json::Value;
 
 use crate::clock::real_now;
@@ -34,15 +34,15 @@ impl Stopped {
         }
         let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
         let key_file = key_file.map(Path::to_owned).unwrap_or_default();
-        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &mint).map_err(|error| {
-            match error.downcast_ref::<OpenError>() {
+        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &mint, Alarm::default()).map_err(
+            |error| match error.downcast_ref::<OpenError>() {
                 Some(owned @ OpenError::Owned { .. }) => WrongUsage(format!(
                     "{owned}; or ask the server that runs, with --server and without --data"
                 ))
                 .into(),
                 _ => error,
-            }
-        })?;
+            },
+        )?;
         Ok(Self { store, mint })
     }
 

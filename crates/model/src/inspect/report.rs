@@ -129,6 +129,8 @@ pub struct Report {
     pub pass_count: u64,
     /// Why the last look at the store failed, if it did.
     pub trouble: Option<String>,
+    /// Which task of the server has ended although it must go on, and why; the server stops then.
+    pub failure: Option<String>,
     /// Why the store can't be written now, if it can't.
     pub outage: Option<String>,
     /// What is wrong with the store as a whole: sentences that say what to do.
@@ -139,6 +141,9 @@ pub struct Report {
 pub trait Inspection: Send + Sync {
     /// The report now. Costs a copy of it.
     fn report(&self) -> Report;
+
+    /// Which task of the server has ended although it must go on, and why. Costs next to nothing.
+    fn failure(&self) -> Option<String>;
 
     /// Reports something that can't be read, so that the inspector looks at it soon.
     fn suspect(&self, subject: Subject);

@@ -248,6 +248,7 @@ impl Findings {
             last_pass: self.last_pass,
             pass_count: self.pass_count,
             trouble: self.troubles.values().next().cloned(),
+            failure: None,
             outage: None,
             problems: self.problems.clone(),
         }

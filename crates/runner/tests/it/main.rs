@@ -13,6 +13,7 @@ mod log;
 mod observer;
 mod slots;
 mod stop;
+mod supervision;
 mod ticks;
 mod trouble;
 mod world;

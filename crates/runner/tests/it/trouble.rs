@@ -42,6 +42,8 @@ pub(crate) struct Troubled {
     door: tokio::sync::Mutex<()>,
     /// How many settlements came at once, each time.
     batches: Mutex<Vec<usize>>,
+    /// This call panics when it is made next.
+    pub(crate) panics: Mutex<Option<&'static str>>,
 }
 
 impl Troubled {
@@ -61,7 +63,18 @@ impl Troubled {
             mad: Mutex::default(),
             door: tokio::sync::Mutex::default(),
             batches: Mutex::default(),
+            panics: Mutex::default(),
         })
+    }
+
+    /// Panics if this call is to.
+    fn stumble(&self, call: &str) {
+        let mut panics = self.panics.lock().unwrap();
+        if panics.is_some_and(|name| name == call) {
+            *panics = None;
+            drop(panics);
+            panic!("as the test says");
+        }
     }
 
     fn check_space(&self, doing: &'static str) -> Result<(), Trouble> {
@@ -76,6 +89,7 @@ fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
 #[async_trait]
 impl Agenda for Troubled {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
+        self.stumble("claim");
         check(&self.claims, "claim")?;
         self.check_space("claim")?;
         let mut claims = self.inner.claim(ask).await?;
@@ -91,6 +105,7 @@ impl Agenda for Troubled {
     }
 
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble> {
+        self.stumble("begin");
         check(&self.begins, "begin")?;
         self.check_space("begin")?;
         self.inner.begin(fences).await
@@ -99,6 +114,7 @@ impl Agenda for Troubled {
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
         self.batches.lock().unwrap().push(settlements.len());
         let _entered = self.door.lock().await;
+        self.stumble("settle");
         check(&self.settles, "settle")?;
         self.check_space("settle")?;
         let poison = *self.poison.lock().unwrap();
@@ -112,6 +128,7 @@ impl Agenda for Troubled {
     }
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
+        self.stumble("release");
         check(&self.releases, "release")?;
         self.inner.release(fences).await
     }
@@ -146,6 +163,7 @@ macro_rules! pass_on {
         #[async_trait]
         impl $trait for Troubled {
             $(async fn $name(&self, $($argument: $type),*) -> $answer {
+                self.stumble(stringify!($name));
                 self.inner.$name($($argument),*).await
             })*
         }
