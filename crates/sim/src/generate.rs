@@ -73,7 +73,7 @@ impl Author {
                     Call::Write,
                 ]);
                 let when = self.rng.pick(&[When::Before, When::After]);
-                let kind = self.rng.pick(&[Kind::Busy, Kind::Full, Kind::Closed]);
+                let kind = self.rng.pick(&[Kind::Busy, Kind::Full, Kind::Closed, Kind::Panic]);
                 // Several in a row are longer than a moment, and some are set aside.
                 let times = if self.rng.once_in(3) { 1 + self.rng.below(12) } else { 1 };
                 self.ops.extend(std::iter::repeat_n(Op::Fault(call, when, kind), times));

@@ -118,6 +118,8 @@ pub enum Kind {
     Busy,
     Full,
     Closed,
+    /// It panics, where a node makes it; for the API and for repairs it is closed.
+    Panic,
 }
 
 /// A short form of a job's definition. Instants are seconds after [`dawn`].

@@ -44,7 +44,7 @@ impl SharedOracle {
 pub type Coverage = BTreeMap<&'static str, u64>;
 
 /// What many histories must come to, or they prove little.
-pub const COVERED_EVENTS: [&str; 24] = [
+pub const COVERED_EVENTS: [&str; 25] = [
     "a claim was taken back by an edit",
     "a claim was lost",
     "a newer occurrence was taken",
@@ -69,6 +69,7 @@ pub const COVERED_EVENTS: [&str; 24] = [
     "a skip ahead of the clock was withdrawn",
     "something started ahead of the clock was passed",
     "history was pruned",
+    "a node ended because a task of it had, and was started anew",
 ];
 
 /// What a write is meant to do.

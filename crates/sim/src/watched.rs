@@ -70,18 +70,26 @@ struct Fault(Option<(Call, When, Kind)>);
 impl Fault {
     fn check(&self, at: When) -> Result<(), Trouble> {
         match self.0 {
-            Some((_, when, kind)) if when == at => Err(trouble(kind)),
+            Some((call, when, kind)) if when == at => Err(trouble(call, kind)),
             Some(_) | None => Ok(()),
         }
     }
+
+    /// Whether it panics after the call was carried out.
+    fn panics_after(&self) -> bool {
+        matches!(self.0, Some((_, When::After, Kind::Panic)))
+    }
 }
 
-fn trouble(kind: Kind) -> Trouble {
+fn trouble(call: Call, kind: Kind) -> Trouble {
     let doing = "go on in spite of a fault";
     match kind {
+        Kind::Panic if !matches!(call, Call::Read | Call::Write) => {
+            panic!("{call:?} panics, as the history says")
+        }
         Kind::Busy => Trouble::Busy { doing },
         Kind::Full => Trouble::Full { doing },
-        Kind::Closed => Trouble::Closed { doing },
+        Kind::Closed | Kind::Panic => Trouble::Closed { doing },
     }
 }
 
@@ -122,12 +130,16 @@ impl Agenda for WatchedStore {
         let claims = self.store().claim(ask).await?;
         let claimed = claims.iter().map(Claimed::of).collect();
         self.shared.shared_oracle.lock().claimed(self.node.unwrap_or(usize::MAX), claimed, self.clock.now());
-        if let Err(trouble) = fault.check(When::After) {
+        // What a panic leaves behind, nobody gives back but the end of the process.
+        if !fault.panics_after()
+            && let Err(trouble) = fault.check(When::After)
+        {
             let fences: Vec<Fence> = claims.iter().map(|claim| claim.fence).collect();
             self.store().release(&fences).await?;
             self.shared.shared_oracle.lock().released(&fences);
             return Err(trouble);
         }
+        fault.check(When::After)?;
         self.gate.pass(Point::Claimed).await;
         Ok(claims)
     }

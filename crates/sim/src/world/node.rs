@@ -146,13 +146,33 @@ impl Node {
 
     fn go(&mut self, future: NodeFuture<Steps>) {
         match drive(future, &self.gate) {
-            Ok(steps) => self.steps = Some(steps),
+            Ok(steps) => {
+                let failed = steps.failure().is_some();
+                self.steps = Some(steps);
+                if failed {
+                    self.start_anew();
+                }
+            }
             Err(future) => {
                 self.future = Some(future);
                 return;
             }
         }
         self.shared.shared_oracle.lock().forget(self.index);
+    }
+
+    /// One of its tasks has ended: it records and gives back what it can, ends, and is started anew by what
+    /// supervises it. A failure while it does that changes nothing.
+    fn start_anew(&mut self) {
+        self.shared.shared_oracle.lock().cover("a node ended because a task of it had, and was started anew");
+        self.runner.begin_stop();
+        self.gate.set(None);
+        if let Some(mut steps) = self.steps.take() {
+            self.renew();
+            block_on(steps.run());
+        }
+        self.crash();
+        self.up = true;
     }
 
     /// Its claims are taken from it.
