@@ -84,7 +84,7 @@ impl Slots {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// DroppedClaims a due claim if its target has a free slot; otherwise parks it.
+    /// Returns a due claim if its target has a free slot; otherwise parks it.
     pub(crate) fn turn(&mut self, mut held: Held, uptime: Duration) -> Option<Held> {
         let target = match self.targets.get_mut(held.hold.target()) {
             Some(target) => target,

@@ -138,7 +138,7 @@ impl Machine {
         ClaimerStep::Claim(ClaimAsk { until, limit: room.min(BATCH_MAX), full_targets })
     }
 
-    /// The store has answered. DroppedClaims whether to ask now when the next entry is due.
+    /// The store has answered. Returns whether to ask now when the next entry is due.
     pub(crate) fn claimed(
         &mut self,
         ask: &ClaimAsk,

@@ -172,7 +172,7 @@ impl Machine {
         }
     }
 
-    /// The store has answered, in the order of the settlements. DroppedClaims what is over, to be dropped without the
+    /// The store has answered, in the order of the settlements. Returns what is over, to be dropped without the
     /// lock.
     pub(crate) fn recorded(
         &mut self,
