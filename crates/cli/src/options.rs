@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
-pub(crate) use self::token::{CreateTokenOptions, Place, RotateTokenOptions, TokenOptions, TokenVerb};
+pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, ServerOrData, TokenOptions, TokenVerb};
 use crate::config::Role;
 
 /// A self-hosted job scheduler.

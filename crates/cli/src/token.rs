@@ -19,7 +19,7 @@ use self::running::Running;
 use self::stopped::Stopped;
 use crate::clock::real_now;
 use crate::exit::{Exit, WrongUsage};
-use crate::options::{CreateTokenOptions, Output, Place, RotateTokenOptions, TokenOptions, TokenVerb};
+use crate::options::{CreateTokenOptions, Output, RotateTokenOptions, ServerOrData, TokenOptions, TokenVerb};
 
 /// Whose tokens.
 enum Tokens {
@@ -34,11 +34,11 @@ pub(crate) fn token(options: &TokenOptions) -> anyhow::Result<Exit> {
         match &options.verb {
             TokenVerb::Create(options) => create(options).await,
             TokenVerb::List(options) => {
-                let tokens = Tokens::open(&options.place, false).await?.list().await?;
-                print(options.place.output, &Value::Array(tokens), table::print)
+                let tokens = Tokens::open(&options.from, false).await?.list().await?;
+                print(options.from.output, &Value::Array(tokens), table::print)
             }
             TokenVerb::Revoke(options) => {
-                let tokens = Tokens::open(&options.place, false).await?;
+                let tokens = Tokens::open(&options.from, false).await?;
                 let found = tokens.find(&options.token).await?;
                 tokens.revoke(id_of(&found)).await?;
                 eprintln!("revoked the token '{}': it is refused from now on", name_of(&found));
@@ -65,27 +65,27 @@ async fn create(options: &CreateTokenOptions) -> anyhow::Result<()> {
     if let Some(lifetime) = options.expires {
         body["expiresAt"] = expiry(lifetime)?.to_string().into();
     }
-    let created = Tokens::open(&options.place, true).await?.create(&body).await?;
-    print_secret(options.place.output, &created, "created")
+    let created = Tokens::open(&options.from, true).await?.create(&body).await?;
+    print_secret(options.from.output, &created, "created")
 }
 
 async fn rotate(options: &RotateTokenOptions) -> anyhow::Result<()> {
-    let tokens = Tokens::open(&options.place, false).await?;
+    let tokens = Tokens::open(&options.from, false).await?;
     let found = tokens.find(&options.token).await?;
     let mut body = Map::new();
     if let Some(lifetime) = options.expires {
         body.insert("expiresAt".to_owned(), expiry(lifetime)?.to_string().into());
     }
     let rotated = tokens.rotate(id_of(&found), &body.into()).await?;
-    print_secret(options.place.output, &rotated, "rotated")
+    print_secret(options.from.output, &rotated, "rotated")
 }
 
 impl Tokens {
     /// `new` makes the data of a server that was never started.
-    async fn open(place: &Place, new: bool) -> anyhow::Result<Self> {
-        Ok(match &place.data {
-            Some(dir) => Self::Stopped(Stopped::open(dir, place.key_file.as_deref(), new).await?),
-            None => Self::Running(Running::new(place)?),
+    async fn open(from: &ServerOrData, new: bool) -> anyhow::Result<Self> {
+        Ok(match &from.data {
+            Some(dir) => Self::Stopped(Stopped::open(dir, from.key_file.as_deref(), new).await?),
+            None => Self::Running(Running::new(from)?),
         })
     }
 

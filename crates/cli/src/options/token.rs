@@ -51,14 +51,14 @@ pub(crate) struct CreateTokenOptions {
     pub(crate) expires: Option<Span>,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) from: ServerOrData,
 }
 
 /// Show all tokens, without their secrets.
 #[derive(Debug, Parser)]
 pub(crate) struct ListTokensOptions {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) from: ServerOrData,
 }
 
 /// Have a token refused from now on.
@@ -69,7 +69,7 @@ pub(crate) struct RevokeTokenOptions {
     pub(crate) token: String,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) from: ServerOrData,
 }
 
 /// Give a token another secret, which goes to standard output, this once. The old one is refused from now on.
@@ -84,12 +84,12 @@ pub(crate) struct RotateTokenOptions {
     pub(crate) expires: Option<Span>,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) from: ServerOrData,
 }
 
 /// Whose tokens, and in which form they are shown.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct ServerOrData {
     /// Where the server is.
     #[arg(
         long,

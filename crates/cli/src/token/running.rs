@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::client::{Access, Server};
 use crate::exit::WrongUsage;
-use crate::options::Place;
+use crate::options::ServerOrData;
 
 const VERSION: &str = "api-version=2026-11-01";
 
@@ -17,13 +17,13 @@ const PAGES_MAX: usize = 100;
 pub(super) struct Running(Server);
 
 impl Running {
-    pub(super) fn new(place: &Place) -> Result<Self, WrongUsage> {
+    pub(super) fn new(from: &ServerOrData) -> Result<Self, WrongUsage> {
         let server = Server::read(&Access {
             option: "--server",
-            url: &place.server,
-            ca: place.ca.as_deref(),
-            token_file: place.token_file.as_deref(),
-            timeout: Duration::from_secs(place.timeout),
+            url: &from.server,
+            ca: from.ca.as_deref(),
+            token_file: from.token_file.as_deref(),
+            timeout: Duration::from_secs(from.timeout),
         })?;
         Ok(Self(server))
     }
