@@ -111,8 +111,8 @@ pub(crate) struct Ids {
 
 impl Ids {
     pub(crate) fn new(state: &ApiState) -> Self {
-        let request = guid(state.mint.random());
-        let correlation = guid(state.mint.random());
+        let request = guid(state.random.random());
+        let correlation = guid(state.random.random());
         let time = Offset::UTC.to_datetime(state.now());
         let routing = format!(
             "LOCAL:{:04}{:02}{:02}T{:02}{:02}{:02}Z:{correlation}",

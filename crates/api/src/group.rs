@@ -62,7 +62,7 @@ pub(crate) async fn put(
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
     call.any_version()?;
     state.editor(&call.caller).delete_group(key).await.map_err(|error| state.refused(error))?;
-    let operation = guid(state.mint.random());
+    let operation = guid(state.random.random());
     let path = format!("/subscriptions/{}/operationresults/{operation}", key.subscription);
     let link = call.link(state, &path, "api-version", call.query.get("api-version").unwrap_or_default());
     let answer = Answer::empty(StatusCode::ACCEPTED)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_arm::Locations;
 use punctual_model::inspect::Inspection;
-use punctual_model::{Clock, Limits, Mint};
+use punctual_model::{Clock, Limits, RandomSource};
 use punctual_store::Store;
 
 use crate::Access;
@@ -17,7 +17,7 @@ pub struct ApiState {
     /// The schedule's clock, which may be virtual.
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
-    pub mint: Arc<dyn Mint>,
+    pub random: Arc<dyn RandomSource>,
     /// The report of the inspector.
     pub inspection: Arc<dyn Inspection>,
     /// Knows who calls.

@@ -51,7 +51,7 @@ pub(crate) async fn create(
             return Err(denied(&call.caller, &asked.route.action(), &grant.scope));
         }
     }
-    let (token, secret) = Token::issue(name, grants, expires_at, state.access.now(), &*state.mint);
+    let (token, secret) = Token::issue(name, grants, expires_at, state.access.now(), &*state.random);
     state.access.store().create_token(&token).await.map_err(|error| match error {
         WriteError::Trouble(error) => trouble(&error),
         WriteError::Refused(Refusal::TooManyTokens { max }) => ApiError::too_many_tokens(max),
@@ -86,7 +86,7 @@ pub(crate) async fn rotate(
         NewExpiry::Kept if token.expired(now) => return Err(ApiError::token_is_expired(&token)),
         NewExpiry::Kept => {}
     }
-    let secret = TokenSecret::generate(&*state.mint);
+    let secret = TokenSecret::generate(&*state.random);
     token.hash = secret.hash();
     if !state.access.store().replace_token(&token).await.map_err(|error| trouble(&error))? {
         return Err(ApiError::token_not_found(&token.id.0));

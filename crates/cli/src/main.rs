@@ -9,9 +9,9 @@ mod config;
 mod doctor;
 mod exit;
 mod file_size;
-mod mint;
 mod options;
 mod preview;
+mod random;
 mod serve;
 mod token;
 

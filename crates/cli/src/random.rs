@@ -2,18 +2,18 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 
 /// Draws from the system, in pieces: ids are drawn for every request.
 #[derive(Default)]
-pub(crate) struct RealMint {
+pub(crate) struct SystemRandom {
     drawn: Mutex<Vec<u128>>,
 }
 
 /// How many numbers are drawn at a time.
 const PIECE: usize = 64;
 
-impl Mint for RealMint {
+impl RandomSource for SystemRandom {
     fn random(&self) -> u128 {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = drawn.pop() {

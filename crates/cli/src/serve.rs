@@ -22,7 +22,7 @@ use anyhow::Context;
 use axum_server::Handle;
 use punctual_api::ApiState;
 use punctual_arm::Locations;
-use punctual_model::{Clock, Mint};
+use punctual_model::{Clock, RandomSource};
 use punctual_runner::{Failure, Supervisor};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, SqliteStore};
@@ -35,8 +35,8 @@ use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Data, Override, Role};
 use crate::exit::{Exit, WrongUsage};
 use crate::file_size;
-use crate::mint::RealMint;
 use crate::options::ServeOptions;
+use crate::random::SystemRandom;
 
 /// How long the end of the process waits for what runs in threads, such as the resolution of a name.
 const THREADS_TIME_MAX: Duration = Duration::from_secs(2);
@@ -71,20 +71,20 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let listener = bind(config.server.listen)?;
     let bound = listener.local_addr().context("could not ask where the listener is")?;
 
-    let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
+    let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
     let clock = schedule_clock(&config);
-    let opened = open_store(&config.data, &mint, alarm(supervisor))?;
+    let opened = open_store(&config.data, &random, alarm(supervisor))?;
     let access = access::open(&config, opened.clone()).await?;
     let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
 
-    let start = |actions| fire::start(&config, actions, &store, &clock, &mint, supervisor);
-    let (running, load) = actions.map(start).transpose()?.unzip();
-    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, load, supervisor);
+    let start = |actions| fire::start(&config, actions, &store, &clock, &random, supervisor);
+    let (running, status) = actions.map(start).transpose()?.unzip();
+    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, status, supervisor);
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
-        mint,
+        random,
         inspection: inspector,
         access: Arc::clone(&access),
         settings: punctual_api::Settings {
@@ -158,13 +158,13 @@ fn alarm(supervisor: &Supervisor) -> Alarm {
 /// Locks the data directory before anything in it is read or made, including the keys.
 pub(crate) fn open_store(
     data: &Data,
-    mint: &Arc<dyn Mint>,
+    random: &Arc<dyn RandomSource>,
     alarm: Alarm,
 ) -> anyhow::Result<Arc<SqliteStore>> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
-    let keys = keys::open(data, &directory, mint.as_ref())?;
+    let keys = keys::open(data, &directory, random.as_ref())?;
     let vault = Arc::new(Vault::new(&keys.ring));
-    let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(mint));
+    let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(random));
     options.new_keys = keys.are_new();
     options.alarm = alarm;
     let store = SqliteStore::open_in(directory, options).context("could not open the store")?;

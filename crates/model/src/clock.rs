@@ -31,7 +31,7 @@ pub trait Clock: Send + Sync {
 pub type ClockPause = Box<dyn Send>;
 
 /// A source of random numbers, of which no two are equal.
-pub trait Mint: Send + Sync {
+pub trait RandomSource: Send + Sync {
     /// A random 128-bit number.
     fn random(&self) -> u128;
 }

@@ -31,7 +31,7 @@ pub use action::{
     QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Target, Transport,
 };
 pub use chain::Chain;
-pub use clock::{Clock, ClockPause, Mint, guid};
+pub use clock::{Clock, ClockPause, RandomSource, guid};
 pub use collection::{Collection, CollectionState, MaxRecurrence, Quota};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use go::{Asked, Go, Permission};

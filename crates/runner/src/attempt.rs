@@ -6,13 +6,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{
-    Entry, ExecutionTag, Firing, Go, Job, Mint, Outcome, OutcomeKind, Skip, Sku, decide, guid,
+    Entry, ExecutionTag, Firing, Go, Job, Outcome, OutcomeKind, RandomSource, Skip, Sku, decide, guid,
 };
 use punctual_store::Claim;
 
+use crate::context::RunnerContext;
 use crate::hold::{Held, Hold};
 use crate::observer::{Attempting, Event};
-use crate::parts::Parts;
 use crate::{launcher, permission};
 
 /// A claim that is late by less than this is fired as it is; if it is later, newer occurrences of its job may
@@ -27,25 +27,25 @@ pub(crate) struct Fired {
 }
 
 /// Makes an attempt, and then those that wait for the same target: the connection is open.
-pub(crate) async fn run(parts: Arc<Parts>, held: Held) {
+pub(crate) async fn run(context: Arc<RunnerContext>, held: Held) {
     let mut next = Some(held);
     while let Some(held) = next {
-        next = one(&parts, held).await;
+        next = one(&context, held).await;
     }
 }
 
 /// Makes one attempt and passes it to the recorder; returns the next of its target, if one waits and may go.
-pub(crate) async fn one(parts: &Arc<Parts>, held: Held) -> Option<Held> {
+pub(crate) async fn one(context: &Arc<RunnerContext>, held: Held) -> Option<Held> {
     // What may not be sent any more is dropped, and so given back.
-    let fired = fire(parts, held).await?;
-    let next = parts.with(|machine, uptime| machine.attempted(fired, uptime))?;
-    launcher::begin(parts, vec![next]).await.pop()
+    let fired = fire(context, held).await?;
+    let next = context.with(|machine, uptime| machine.attempted(fired, uptime))?;
+    launcher::begin(context, vec![next]).await.pop()
 }
 
 /// Makes the attempt of a begun claim. A panic in it is a bug, reported when it happens; it must cost only this
 /// attempt and not the future of the job.
-async fn fire(parts: &Arc<Parts>, held: Held) -> Option<Fired> {
-    let started_at = parts.clock.now();
+async fn fire(context: &Arc<RunnerContext>, held: Held) -> Option<Fired> {
+    let started_at = context.clock.now();
     let Held { claim, hold } = held;
     let Claim { job, region, sku, .. } = claim;
     let newest = catch_unwind(AssertUnwindSafe(|| newest_due(&job, started_at)));
@@ -56,23 +56,28 @@ async fn fire(parts: &Arc<Parts>, held: Held) -> Option<Fired> {
     };
     let outcome = match claimed.progress.entry.filter(|_| in_order) {
         Some(entry) => {
-            let firing = firing(&claimed, entry, region, parts.mint.as_ref());
+            let firing = firing(&claimed, entry, region, context.random.as_ref());
             let lateness = started_at.duration_since(entry.due_at);
-            let go = permission::of(parts, &hold);
-            attempt(Attempting { job: &claimed, firing: &firing, lateness }, &go, started_at, parts).await?
+            let go = permission::of(context, &hold);
+            attempt(Attempting { job: &claimed, firing: &firing, lateness }, &go, started_at, context).await?
         }
         None => internal_error(),
     };
     // A clock that was set back must not make an attempt end before it began.
-    let ended_at = parts.clock.now().max(started_at);
+    let ended_at = context.clock.now().max(started_at);
     Some(Fired { hold, attempt: decide::Attempt { claimed, started_at, ended_at, outcome, skips }, sku })
 }
 
 /// Has it carried out; none if it was not, because it may not be sent any more.
-async fn attempt(attempt: Attempting<'_>, go: &Go, started_at: Timestamp, parts: &Parts) -> Option<Outcome> {
-    parts.observer.hear(&Event::Fired(attempt));
+async fn attempt(
+    attempt: Attempting<'_>,
+    go: &Go,
+    started_at: Timestamp,
+    context: &RunnerContext,
+) -> Option<Outcome> {
+    context.observer.hear(&Event::Fired(attempt));
     let outcome = if attempt.firing.action().is_some() {
-        let fired = AssertUnwindSafe(parts.dispatcher.fire(attempt.firing, go)).catch_unwind().await;
+        let fired = AssertUnwindSafe(context.dispatcher.fire(attempt.firing, go)).catch_unwind().await;
         fired.unwrap_or_else(|_| Some(internal_error()))?
     } else {
         // An edit removed the step of a pending error action.
@@ -82,8 +87,8 @@ async fn attempt(attempt: Attempting<'_>, go: &Go, started_at: Timestamp, parts:
             message: "The action was removed before it could run.".into(),
         }
     };
-    let took = parts.clock.now().duration_since(started_at);
-    parts.observer.hear(&Event::Ended { attempt, outcome: &outcome, took });
+    let took = context.clock.now().duration_since(started_at);
+    context.observer.hear(&Event::Ended { attempt, outcome: &outcome, took });
     Some(outcome)
 }
 
@@ -101,7 +106,7 @@ fn newest_due(job: &Job, now: Timestamp) -> Option<(Job, Vec<Skip>)> {
     late.then(|| decide::catch_up(job, now)).flatten()
 }
 
-fn firing(job: &Job, entry: Entry, region: Arc<str>, mint: &dyn Mint) -> Firing {
+fn firing(job: &Job, entry: Entry, region: Arc<str>, random: &dyn RandomSource) -> Firing {
     Firing {
         job: job.key.clone(),
         region,
@@ -110,6 +115,6 @@ fn firing(job: &Job, entry: Entry, region: Arc<str>, mint: &dyn Mint) -> Firing 
         attempt: entry.attempt,
         nominal_at: entry.nominal_at,
         tag: ExecutionTag::of(job.id, entry.cause, entry.nominal_at, entry.step),
-        client_request_id: guid(mint.random()),
+        client_request_id: guid(random.random()),
     }
 }

@@ -14,7 +14,7 @@ use punctual_store::Trouble;
 use tokio::sync::watch;
 
 use crate::clock_findings;
-use crate::parts::Parts;
+use crate::context::RunnerContext;
 use crate::repair::{self, RepairReport};
 
 /// How often to look at the clock.
@@ -27,11 +27,11 @@ const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Runs until it is told to stop; for a clock with a watch.
-pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(context: Arc<RunnerContext>, mut stop: watch::Receiver<bool>) {
     let mut watcher = Watcher::default();
     while !*stop.borrow() {
-        let Some(clock) = parts.clock.watch() else { return };
-        watcher.look(&parts, clock).await;
+        let Some(clock) = context.clock.watch() else { return };
+        watcher.look(&context, clock).await;
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             _ = stop.changed() => {}
@@ -54,13 +54,13 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn look(&mut self, parts: &Parts, clock: &ClockWatch) {
+    async fn look(&mut self, context: &RunnerContext, clock: &ClockWatch) {
         // Reading the clock makes the watch compare it.
-        parts.clock.now();
+        context.clock.now();
         for news in clock.news(self.heard) {
             self.heard = news.number;
             tell(&news);
-            parts.clock_findings.note(&news);
+            context.clock_findings.note(&news);
             if news.event == ClockEvent::Back {
                 self.swept = None;
             }
@@ -72,8 +72,8 @@ impl Watcher {
         let resting = self.tried.is_some_and(|tried| boot.saturating_sub(tried) < AGAIN_AFTER);
         let due = self.swept.is_none_or(|swept| boot.saturating_sub(swept) >= SWEEP_EVERY);
         let done = match (due, resting && self.troubled) {
-            (true, false) => self.sweep(parts, boot).await,
-            (false, _) if !resting && !self.busy.is_empty() => self.look_again(parts, boot).await,
+            (true, false) => self.sweep(context, boot).await,
+            (false, _) if !resting && !self.busy.is_empty() => self.look_again(context, boot).await,
             (_, _) => return,
         };
         match done {
@@ -81,7 +81,7 @@ impl Watcher {
                 self.troubled = false;
                 self.busy.extend(report.busy.iter().copied());
                 tell_repaired(&report);
-                parts.clock_findings.note_repaired(&report, parts.clock.now(), boot);
+                context.clock_findings.note_repaired(&report, context.clock.now(), boot);
             }
             Err(trouble) if !self.troubled => {
                 self.troubled = true;
@@ -95,22 +95,22 @@ impl Watcher {
     }
 
     /// Examines all jobs. Those in flight may be ahead when they are settled.
-    async fn sweep(&mut self, parts: &Parts, boot: Duration) -> Result<RepairReport, Trouble> {
+    async fn sweep(&mut self, context: &RunnerContext, boot: Duration) -> Result<RepairReport, Trouble> {
         self.tried = Some(boot);
-        let held = parts.store.held().await?;
+        let held = context.store.held().await?;
         self.busy.extend(held.iter().filter(|claim| claim.begun).map(|claim| claim.job));
-        let report = repair::sweep(parts).await?;
+        let report = repair::sweep(context).await?;
         self.swept = Some(boot);
         Ok(report)
     }
 
     /// Examines jobs that were in flight and are not any more.
-    async fn look_again(&mut self, parts: &Parts, boot: Duration) -> Result<RepairReport, Trouble> {
+    async fn look_again(&mut self, context: &RunnerContext, boot: Duration) -> Result<RepairReport, Trouble> {
         self.tried = Some(boot);
         let busy: Vec<JobId> = self.busy.iter().copied().collect();
-        let in_flight: HashSet<JobId> = parts.store.in_flight(&busy).await?.into_iter().collect();
+        let in_flight: HashSet<JobId> = context.store.in_flight(&busy).await?.into_iter().collect();
         let settled: Vec<JobId> = self.busy.difference(&in_flight).copied().collect();
-        let report = repair::look_at(parts, &settled).await?;
+        let report = repair::look_at(context, &settled).await?;
         self.busy = in_flight;
         Ok(report)
     }

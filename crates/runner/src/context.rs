@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use punctual_model::{Clock, Mint};
-use punctual_store::{Standing, Store};
+use punctual_model::{Clock, RandomSource};
+use punctual_store::{NodeStanding, Store};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -15,29 +15,29 @@ use crate::machine::{Machine, Wakes};
 use crate::{Dispatcher, Observer, Settings};
 
 /// What all tasks of a runner share.
-pub(crate) struct Parts {
+pub(crate) struct RunnerContext {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) dispatcher: Arc<dyn Dispatcher>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) mint: Arc<dyn Mint>,
+    pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) settings: Settings,
     pub(crate) dropped_claims: Arc<DroppedClaims>,
     pub(crate) signals: Signals,
     pub(crate) clock_findings: ClockFindings,
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<NodeStanding>,
     machine: Mutex<Machine>,
     /// When it was started, in real time; otherwise the driver of its steps tells the uptime.
     started_at: OnceLock<Instant>,
     told_uptime: AtomicU64,
 }
 
-impl Parts {
+impl RunnerContext {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         dispatcher: Arc<dyn Dispatcher>,
         clock: Arc<dyn Clock>,
-        mint: Arc<dyn Mint>,
+        random: Arc<dyn RandomSource>,
         observer: Arc<dyn Observer>,
         settings: Settings,
     ) -> Self {
@@ -48,7 +48,7 @@ impl Parts {
             store,
             dispatcher,
             clock,
-            mint,
+            random,
             observer,
             settings,
             dropped_claims: Arc::clone(machine.dropped_claims()),
@@ -62,12 +62,12 @@ impl Parts {
     }
 
     /// Where the node stands.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> NodeStanding {
         *self.standing.borrow()
     }
 
     /// The same, to wait for changes.
-    pub(crate) fn standings(&self) -> watch::Receiver<Standing> {
+    pub(crate) fn standings(&self) -> watch::Receiver<NodeStanding> {
         self.standing.clone()
     }
 

@@ -7,7 +7,7 @@ use punctual_model::Chain;
 use punctual_store::Trouble;
 use tokio::sync::watch;
 
-use crate::parts::Parts;
+use crate::context::RunnerContext;
 
 /// How often to look.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -19,10 +19,10 @@ const PIECE: usize = 500;
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Runs until it is told to stop.
-pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn run(context: Arc<RunnerContext>, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         // One node keeps house for all.
-        let cleaned = if parts.standing().first() { clean(&parts).await } else { Ok(false) };
+        let cleaned = if context.standing().first() { clean(&context).await } else { Ok(false) };
         let pause = match cleaned {
             Ok(true) => BREATH,
             Ok(false) => PERIOD,
@@ -40,17 +40,17 @@ pub(crate) async fn run(parts: Arc<Parts>, mut stop: watch::Receiver<bool>) {
 }
 
 /// Deletes one piece of each kind; returns whether there may be more.
-pub(crate) async fn clean(parts: &Parts) -> Result<bool, Trouble> {
-    let now = parts.clock.now();
-    let now = match parts.clock.watch() {
+pub(crate) async fn clean(context: &RunnerContext) -> Result<bool, Trouble> {
+    let now = context.clock.now();
+    let now = match context.clock.watch() {
         Some(watch) => watch.time_for_housekeeping(now),
         None => Some(now),
     };
-    let before = now.and_then(|now| now.checked_sub(parts.settings.retention).ok());
+    let before = now.and_then(|now| now.checked_sub(context.settings.retention).ok());
     let Some(before) = before else { return Ok(false) };
-    let pruned = parts.store.prune(before, PIECE).await?;
-    let purged = parts.store.purge(before, PIECE).await?;
-    let keep = parts.settings.records_per_job_max;
-    let capped = if keep > 0 { parts.store.prune_to(keep, PIECE).await? } else { 0 };
+    let pruned = context.store.prune(before, PIECE).await?;
+    let purged = context.store.purge(before, PIECE).await?;
+    let keep = context.settings.records_per_job_max;
+    let capped = if keep > 0 { context.store.prune_to(keep, PIECE).await? } else { 0 };
     Ok([pruned, purged, capped].into_iter().any(|count| count >= PIECE))
 }

@@ -29,7 +29,7 @@ use tokio::time::Instant;
 
 use self::findings::{Findings, Task};
 use self::pending::Pending;
-use crate::load::Load;
+use crate::status::RunnerStatus;
 use crate::supervisor::{Supervisor, Tasks};
 
 /// How long a stop waits for what is being read, which takes a few milliseconds.
@@ -60,8 +60,8 @@ impl Default for InspectorSettings {
 pub struct Inspector {
     store: Arc<dyn Survey>,
     clock: Arc<dyn Clock>,
-    /// The load of the runner; none if there is no runner, so that due entries stay.
-    load: Option<Load>,
+    /// The status of the runner; none if there is no runner, so that due entries stay.
+    status: Option<RunnerStatus>,
     settings: InspectorSettings,
     findings: Mutex<Findings>,
     pending: tokio::sync::Mutex<Pending>,
@@ -74,15 +74,15 @@ pub struct Inspecting {
 }
 
 impl Inspector {
-    /// Builds an inspector. `load` is that of the runner; without it nothing counts as overdue.
+    /// Builds an inspector. `status` is that of the runner; without it nothing counts as overdue.
     pub fn new(
         store: Arc<dyn Survey>,
         clock: Arc<dyn Clock>,
-        load: Option<Load>,
+        status: Option<RunnerStatus>,
         settings: InspectorSettings,
     ) -> Self {
         let (findings, pending) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { store, clock, load, settings, findings, pending, supervisor: Supervisor::default() }
+        Self { store, clock, status, settings, findings, pending, supervisor: Supervisor::default() }
     }
 
     /// The same, supervised together with others; its report shows which of those has ended.
@@ -142,7 +142,7 @@ impl Inspection for Inspector {
         let outage = self.store.outage();
         report.failure = self.failure();
         report.outage = outage.as_ref().and_then(|trouble| trouble.outage()).map(str::to_owned);
-        let (findings, totals) = self.load.as_ref().map(Load::clock_findings).unwrap_or_default();
+        let (findings, totals) = self.status.as_ref().map(RunnerStatus::clock_findings).unwrap_or_default();
         for count in &mut report.counts {
             count.open += findings.iter().filter(|finding| finding.kind == count.kind).count() as u64;
             count.total += totals.get(&count.kind).copied().unwrap_or(0);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::context::RunnerContext;
 use crate::machine::Rest;
-use crate::parts::Parts;
 
 /// What follows a step of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,6 @@ impl<T, B: FnOnce(T)> Drop for InHand<T, B> {
 }
 
 /// Waits until an uptime of the runner.
-pub(crate) async fn rest(parts: &Parts, until: Duration) {
-    tokio::time::sleep(until.saturating_sub(parts.uptime())).await;
+pub(crate) async fn rest(context: &RunnerContext, until: Duration) {
+    tokio::time::sleep(until.saturating_sub(context.uptime())).await;
 }

@@ -6,10 +6,10 @@ use punctual_store::Trouble;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::attempt;
+use crate::context::RunnerContext;
 use crate::hold::Held;
 use crate::lane::InHand;
 use crate::machine::Machine;
-use crate::parts::Parts;
 
 /// What it is called.
 pub(crate) const NAME: &str = "launcher";
@@ -27,13 +27,13 @@ pub(crate) enum Launch {
 }
 
 /// Starts attempts until it is told to stop, and then waits for those in flight. Dropping it aborts them.
-pub(crate) async fn run(parts: Arc<Parts>) {
+pub(crate) async fn run(context: Arc<RunnerContext>) {
     let mut attempts = Attempts(JoinSet::new());
     loop {
-        match step(&parts).await {
+        match step(&context).await {
             Launch::Going(going) => {
                 for held in going {
-                    attempts.0.spawn(attempt::run(Arc::clone(&parts), held));
+                    attempts.0.spawn(attempt::run(Arc::clone(&context), held));
                 }
                 while let Some(ended) = attempts.0.try_join_next() {
                     tell(ended);
@@ -42,7 +42,7 @@ pub(crate) async fn run(parts: Arc<Parts>) {
                 tokio::task::yield_now().await;
             }
             Launch::CutOff => attempts.0.abort_all(),
-            Launch::Rest => parts.signals.launcher.wait().await,
+            Launch::Rest => context.signals.launcher.wait().await,
             Launch::Done => break,
         }
     }
@@ -71,32 +71,32 @@ fn tell(ended: Result<(), JoinError>) {
 }
 
 /// Takes one step.
-pub(crate) async fn step(parts: &Parts) -> Launch {
-    if parts.with(|machine, _| machine.take_cut_off()) {
+pub(crate) async fn step(context: &RunnerContext) -> Launch {
+    if context.with(|machine, _| machine.take_cut_off()) {
         return Launch::CutOff;
     }
     loop {
-        let batch = parts.with(Machine::begin);
+        let batch = context.with(Machine::begin);
         if !batch.held.is_empty() {
-            return Launch::Going(begin(parts, batch.held).await);
+            return Launch::Going(begin(context, batch.held).await);
         }
         if !batch.more {
-            let done = parts.with(|machine, _| machine.all_begun());
+            let done = context.with(|machine, _| machine.all_begun());
             return if done { Launch::Done } else { Launch::Rest };
         }
     }
 }
 
 /// Confirms claims; returns those that may be fired.
-pub(crate) async fn begin(parts: &Parts, mut held: Vec<Held>) -> Vec<Held> {
+pub(crate) async fn begin(context: &RunnerContext, mut held: Vec<Held>) -> Vec<Held> {
     let fences: Vec<_> = held.iter().map(|held| held.hold.fence).collect();
-    if let Some(begun_at) = parts.store.boot() {
+    if let Some(begun_at) = context.store.boot() {
         held.iter_mut().for_each(|held| held.hold.begun_at = Some(begun_at));
     }
-    let begun = |held, answer| parts.with(|machine, uptime| machine.begun(held, answer, uptime));
+    let begun = |held, answer| context.with(|machine, uptime| machine.begun(held, answer, uptime));
     // If whoever asks is cut off or panics, others may ask.
     let in_hand =
         InHand::new(held, |held| drop(begun(held, Err(Trouble::Unsure { doing: "confirm claims" }))));
-    let answer = parts.store.begin(&fences).await;
+    let answer = context.store.begin(&fences).await;
     in_hand.take().map(|held| begun(held, answer)).unwrap_or_default()
 }

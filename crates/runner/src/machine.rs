@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::{Clock, ClockPause, TICK, decide};
-use punctual_store::{Fence, Standing};
+use punctual_store::{Fence, NodeStanding};
 
 use self::begin::Beginning;
 use self::claim::Claiming;
@@ -59,7 +59,7 @@ pub(crate) struct Machine {
     seen: Vec<ClockPause>,
     pub(crate) tally: Tally,
     stopping: bool,
-    standing: Standing,
+    standing: NodeStanding,
     /// What is under way is to be cut off.
     cut_off: bool,
     wakes: Wakes,
@@ -110,7 +110,7 @@ impl Machine {
             seen: Vec::new(),
             tally: Tally::default(),
             stopping: false,
-            standing: Standing::alone(),
+            standing: NodeStanding::alone(),
             cut_off: false,
             wakes: Wakes::default(),
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use punctual_model::{Asked, Go, Permission};
 use punctual_store::{BEGUN_IS_GOOD_FOR, BootInstant, Fence};
 
+use crate::context::RunnerContext;
 use crate::hold::Hold;
-use crate::parts::Parts;
 
 /// The permission of an attempt. If leases never end, it may always be sent.
-pub(crate) fn of(parts: &Arc<Parts>, hold: &Hold) -> Go {
-    match (parts.standing().valid_until, hold.begun_at) {
+pub(crate) fn of(context: &Arc<RunnerContext>, hold: &Hold) -> Go {
+    match (context.standing().valid_until, hold.begun_at) {
         (Some(_), Some(begun_at)) => Go::asking(Arc::new(Asking {
-            parts: Arc::clone(parts),
+            context: Arc::clone(context),
             fence: hold.fence,
             lease: hold.lease,
             begun_at,
@@ -22,7 +22,7 @@ pub(crate) fn of(parts: &Arc<Parts>, hold: &Hold) -> Go {
 }
 
 struct Asking {
-    parts: Arc<Parts>,
+    context: Arc<RunnerContext>,
     fence: Fence,
     lease: u64,
     /// When the claim was last confirmed.
@@ -35,8 +35,8 @@ impl Permission for Asking {
             if self.holds_since(self.begun_at) {
                 return true;
             }
-            let Some(begun_at) = self.parts.store.boot() else { return false };
-            let again = self.parts.store.begin(&[self.fence]).await;
+            let Some(begun_at) = self.context.store.boot() else { return false };
+            let again = self.context.store.begin(&[self.fence]).await;
             matches!(again.as_deref(), Ok([true])) && self.holds_since(begun_at)
         })
     }
@@ -45,7 +45,7 @@ impl Permission for Asking {
 impl Asking {
     /// Whether a confirmation at that time is still sufficient.
     fn holds_since(&self, begun_at: BootInstant) -> bool {
-        let (standing, now) = (self.parts.standing(), self.parts.store.boot());
+        let (standing, now) = (self.context.standing(), self.context.store.boot());
         let in_time = now.is_some_and(|now| now.0.saturating_sub(begun_at.0) <= BEGUN_IS_GOOD_FOR);
         standing.lease == self.lease && standing.may_fire && in_time
     }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use punctual_model::{Limits, decide};
 use punctual_store::{Settlement, Trouble};
 
+use crate::context::RunnerContext;
 use crate::lane::{InHand, Next, rest};
 use crate::machine::{Machine, Open, RecorderStep};
-use crate::parts::Parts;
 
 /// What it is called.
 pub(crate) const NAME: &str = "recorder";
 
 /// Runs until it is told to stop and nothing is left.
-pub(crate) async fn run(parts: Arc<Parts>) {
+pub(crate) async fn run(context: Arc<RunnerContext>) {
     loop {
-        match step(&parts).await {
+        match step(&context).await {
             Next::Again => {}
             Next::Rest(until) => tokio::select! {
-                () = rest(&parts, until.until) => {}
-                () = parts.signals.recorder.wait() => {}
+                () = rest(&context, until.until) => {}
+                () = context.signals.recorder.wait() => {}
             },
             Next::Done => return,
         }
@@ -28,15 +28,15 @@ pub(crate) async fn run(parts: Arc<Parts>) {
 }
 
 /// Takes one step.
-pub(crate) async fn step(parts: &Parts) -> Next {
-    let mut batch = match parts.with(Machine::recorder) {
+pub(crate) async fn step(context: &RunnerContext) -> Next {
+    let mut batch = match context.with(Machine::recorder) {
         RecorderStep::Settle(batch) => batch,
         RecorderStep::Rest(rest) => return Next::Rest(rest),
         RecorderStep::Done => return Next::Done,
     };
     let mut settlements = Vec::with_capacity(batch.len());
     let undecided: Vec<Open> = batch
-        .extract_if(.., |open| match settlement_safely(open, &parts.settings.limits) {
+        .extract_if(.., |open| match settlement_safely(open, &context.settings.limits) {
             Some(settlement) => {
                 settlements.push(settlement);
                 false
@@ -45,13 +45,14 @@ pub(crate) async fn step(parts: &Parts) -> Next {
         })
         .collect();
     if !undecided.is_empty() {
-        parts.with(|machine, uptime| machine.keep_undecided(undecided, uptime));
+        context.with(|machine, uptime| machine.keep_undecided(undecided, uptime));
     }
-    let recorded = |batch, answer| parts.with(|machine, uptime| machine.recorded(batch, answer, uptime));
+    let recorded = |batch, answer| context.with(|machine, uptime| machine.recorded(batch, answer, uptime));
     // What was fired is not forgotten by a panic: it is offered again while the server stops.
     let unsure = |batch| drop(recorded(batch, Err(Trouble::Unsure { doing: "record what was fired" })));
     let in_hand = InHand::new(batch, unsure);
-    let answer = if settlements.is_empty() { Ok(Vec::new()) } else { parts.store.settle(settlements).await };
+    let answer =
+        if settlements.is_empty() { Ok(Vec::new()) } else { context.store.settle(settlements).await };
     // Dropped without the lock of the machine.
     let _over = in_hand.take().map(|batch| recorded(batch, answer));
     Next::Again

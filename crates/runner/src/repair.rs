@@ -11,7 +11,7 @@ use punctual_model::{JobId, Limits};
 use punctual_store::{AheadAsk, Repaired, Trouble};
 
 use crate::Runner;
-use crate::parts::Parts;
+use crate::context::RunnerContext;
 
 /// The number of jobs that are examined in a piece: some milliseconds of reading.
 const JOBS_A_PIECE: usize = 5_000;
@@ -34,18 +34,18 @@ impl Runner {
     /// Examines every job once and repairs those that are ahead of the clock. A running runner does that by
     /// itself when it starts, when the clock was set back, and every hour.
     pub async fn repair(&self) -> Result<RepairReport, Trouble> {
-        sweep(&self.parts).await
+        sweep(&self.context).await
     }
 }
 
 /// Examines every job.
-pub(crate) async fn sweep(parts: &Parts) -> Result<RepairReport, Trouble> {
+pub(crate) async fn sweep(context: &RunnerContext) -> Result<RepairReport, Trouble> {
     let mut report = RepairReport::default();
     let mut after = None;
     loop {
-        let now = parts.clock.now();
+        let now = context.clock.now();
         let ask = AheadAsk { after, job_limit: JOBS_A_PIECE, found_limit: REPAIRS_A_PIECE, now };
-        after = piece(parts, &ask, &mut report).await?;
+        after = piece(context, &ask, &mut report).await?;
         if after.is_none() {
             return Ok(report);
         }
@@ -53,22 +53,26 @@ pub(crate) async fn sweep(parts: &Parts) -> Result<RepairReport, Trouble> {
 }
 
 /// Examines some jobs.
-pub(crate) async fn look_at(parts: &Parts, jobs: &[JobId]) -> Result<RepairReport, Trouble> {
+pub(crate) async fn look_at(context: &RunnerContext, jobs: &[JobId]) -> Result<RepairReport, Trouble> {
     let mut report = RepairReport::default();
     for job in jobs {
-        piece(parts, &AheadAsk::one(*job, parts.clock.now()), &mut report).await?;
+        piece(context, &AheadAsk::one(*job, context.clock.now()), &mut report).await?;
     }
     Ok(report)
 }
 
 /// Examines the next jobs and repairs them; returns where to continue.
-async fn piece(parts: &Parts, ask: &AheadAsk, report: &mut RepairReport) -> Result<Option<JobId>, Trouble> {
-    let page = parts.store.ahead(ask).await?;
+async fn piece(
+    context: &RunnerContext,
+    ask: &AheadAsk,
+    report: &mut RepairReport,
+) -> Result<Option<JobId>, Trouble> {
+    let page = context.store.ahead(ask).await?;
     let latest = |found: &Ahead| found.job.progress.past_at.max(Some(found.job.put_at));
     let found: Vec<_> = page.found.iter().map(|found| (found.job.id, latest(found))).collect();
-    let repairs = decide_all(page.found, ask.now, parts.settings.limits).await;
+    let repairs = decide_all(page.found, ask.now, context.settings.limits).await;
     let ids: Vec<JobId> = repairs.iter().map(|repair| repair.job.id).collect();
-    let answers = if repairs.is_empty() { Vec::new() } else { parts.store.repair(repairs).await? };
+    let answers = if repairs.is_empty() { Vec::new() } else { context.store.repair(repairs).await? };
     for (job, answer) in ids.into_iter().zip(answers) {
         match answer {
             Repaired::Written => {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Chain, Clock, Mint};
+use punctual_model::{Chain, Clock, RandomSource};
 use punctual_store::Store;
 
-use crate::parts::Parts;
+use crate::context::RunnerContext;
 use crate::supervisor::{Supervisor, Tasks};
 use crate::{Dispatcher, Observer, Settings, claimer, clock_watch, housekeeping, launcher, recorder, timer};
 
@@ -15,13 +15,13 @@ const LEAVE_MAX: Duration = Duration::from_secs(2);
 
 /// Fires what is due.
 pub struct Runner {
-    pub(crate) parts: Arc<Parts>,
+    pub(crate) context: Arc<RunnerContext>,
     pub(crate) supervisor: Supervisor,
 }
 
 /// A running runner. Dropping it does not stop it; [`stop`](Running::stop) does.
 pub struct Running {
-    parts: Arc<Parts>,
+    context: Arc<RunnerContext>,
     tasks: Tasks,
 }
 
@@ -44,12 +44,12 @@ impl Lane {
         }
     }
 
-    fn spawn(self, parts: &Arc<Parts>, tasks: &mut Tasks) {
-        let parts = Arc::clone(parts);
+    fn spawn(self, context: &Arc<RunnerContext>, tasks: &mut Tasks) {
+        let context = Arc::clone(context);
         match self {
-            Self::Claimer => tasks.spawn(self.name(), claimer::run(parts)),
-            Self::Launcher => tasks.spawn(self.name(), launcher::run(parts)),
-            Self::Recorder => tasks.spawn(self.name(), recorder::run(parts)),
+            Self::Claimer => tasks.spawn(self.name(), claimer::run(context)),
+            Self::Launcher => tasks.spawn(self.name(), launcher::run(context)),
+            Self::Recorder => tasks.spawn(self.name(), recorder::run(context)),
         }
     }
 }
@@ -60,12 +60,12 @@ impl Runner {
         store: Arc<dyn Store>,
         dispatcher: Arc<dyn Dispatcher>,
         clock: Arc<dyn Clock>,
-        mint: Arc<dyn Mint>,
+        random: Arc<dyn RandomSource>,
         observer: Arc<dyn Observer>,
         settings: Settings,
     ) -> Self {
-        let parts = Parts::new(store, dispatcher, clock, mint, observer, settings);
-        Self { parts: Arc::new(parts), supervisor: Supervisor::default() }
+        let context = RunnerContext::new(store, dispatcher, clock, random, observer, settings);
+        Self { context: Arc::new(context), supervisor: Supervisor::default() }
     }
 
     /// The same, supervised together with other things.
@@ -81,19 +81,19 @@ impl Runner {
 
     /// Starts firing, in tasks of the current runtime and one thread.
     pub fn start(self) -> std::io::Result<Running> {
-        let Self { parts, supervisor } = self;
-        parts.start_clock();
+        let Self { context, supervisor } = self;
+        context.start_clock();
         let mut tasks = supervisor.tasks();
-        let timed = Arc::clone(&parts);
+        let timed = Arc::clone(&context);
         tasks.spawn_thread(timer::NAME, move || timer::run(&timed))?;
-        Lane::ALL.iter().for_each(|lane| lane.spawn(&parts, &mut tasks));
+        Lane::ALL.iter().for_each(|lane| lane.spawn(&context, &mut tasks));
         let stop = tasks.told_to_stop();
-        tasks.spawn("housekeeper", housekeeping::run(Arc::clone(&parts), stop.clone()));
+        tasks.spawn("housekeeper", housekeeping::run(Arc::clone(&context), stop.clone()));
         // A clock that nobody can set is not watched.
-        if parts.clock.watch().is_some() {
-            tasks.spawn("clock watcher", clock_watch::run(Arc::clone(&parts), stop));
+        if context.clock.watch().is_some() {
+            tasks.spawn("clock watcher", clock_watch::run(Arc::clone(&context), stop));
         }
-        Ok(Running { parts, tasks })
+        Ok(Running { context, tasks })
     }
 }
 
@@ -104,13 +104,13 @@ impl Running {
     ///
     /// A lane that has failed goes on for the stop alone, to give back and to record what is left.
     pub async fn stop(self) {
-        let Self { parts, mut tasks } = self;
+        let Self { context, mut tasks } = self;
         tasks.tell_to_stop();
         let failed: Vec<Lane> = Lane::ALL.into_iter().filter(|lane| tasks.ended(lane.name())).collect();
-        parts.with(|machine, _| machine.stop());
-        failed.iter().for_each(|lane| lane.spawn(&parts, &mut tasks));
-        let cut_off = tasks.stop(parts.settings.grace).await;
-        let count = parts.machine().under_way();
+        context.with(|machine, _| machine.stop());
+        failed.iter().for_each(|lane| lane.spawn(&context, &mut tasks));
+        let cut_off = tasks.stop(context.settings.grace).await;
+        let count = context.machine().under_way();
         if count > 0 {
             tracing::warn!(
                 count,
@@ -119,7 +119,7 @@ impl Running {
         } else if !cut_off.is_empty() {
             tracing::warn!(tasks = cut_off.join(", "), "stopping although not all tasks have ended in time");
         }
-        match tokio::time::timeout(LEAVE_MAX, parts.store.leave()).await {
+        match tokio::time::timeout(LEAVE_MAX, context.store.leave()).await {
             Ok(Ok(())) => {}
             Ok(Err(trouble)) => tracing::warn!(error = %Chain(&trouble), "could not leave the other nodes"),
             Err(_) => tracing::warn!("could not leave the other nodes in time; they notice it by themselves"),

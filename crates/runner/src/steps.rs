@@ -11,14 +11,14 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use punctual_store::{Standing, Trouble};
+use punctual_store::{NodeStanding, Trouble};
 use tokio::sync::watch;
 
+use crate::context::RunnerContext;
 use crate::hold::Held;
 use crate::lane::Next;
 use crate::launcher::{self, Launch};
 use crate::machine::Machine;
-use crate::parts::Parts;
 use crate::runner::Runner;
 use crate::supervisor::{Failure, Supervisor};
 use crate::{attempt, claimer, recorder, timer};
@@ -62,9 +62,9 @@ const ORDER: [Lane; 5] = [Lane::Claimer, Lane::Timer, Lane::Launcher, Lane::Atte
 
 /// The steps of a runner.
 pub struct Steps {
-    parts: Arc<Parts>,
+    context: Arc<RunnerContext>,
     changes: watch::Receiver<u64>,
-    standings: watch::Receiver<Standing>,
+    standings: watch::Receiver<NodeStanding>,
     uptime: Duration,
     claimer: Next,
     recorder: Next,
@@ -81,13 +81,13 @@ impl Runner {
     /// Its steps, to be taken by the caller instead of being started. Call it at most once, and before anything
     /// is due.
     pub fn steps(&self) -> Steps {
-        let parts = Arc::clone(&self.parts);
-        let mut changes = parts.store.changes();
+        let context = Arc::clone(&self.context);
+        let mut changes = context.store.changes();
         changes.mark_unchanged();
         Steps {
-            uptime: parts.uptime(),
-            standings: parts.standings(),
-            parts,
+            uptime: context.uptime(),
+            standings: context.standings(),
+            context,
             changes,
             claimer: Next::Again,
             recorder: Next::Again,
@@ -103,12 +103,12 @@ impl Runner {
     /// Begins to stop: it gives back what it holds, and claims nothing more. The driver takes the remaining
     /// steps.
     pub fn begin_stop(&self) {
-        self.parts.with(|machine, _| machine.stop());
+        self.context.with(|machine, _| machine.stop());
     }
 
     /// Deletes what is too old, once; returns whether there may be more.
     pub async fn keep_house(&self) -> Result<bool, Trouble> {
-        crate::housekeeping::clean(&self.parts).await
+        crate::housekeeping::clean(&self.context).await
     }
 }
 
@@ -121,13 +121,13 @@ impl Steps {
     /// Real time has passed.
     pub fn pass(&mut self, time: Duration) {
         self.uptime += time;
-        self.parts.tell_uptime(self.uptime);
+        self.context.tell_uptime(self.uptime);
     }
 
     /// The agenda is looked at without a wake-up, as a running server does every second.
     pub fn poll(&mut self) {
         self.claimer = Next::Again;
-        self.parts.with(Machine::agenda_changed);
+        self.context.with(Machine::agenda_changed);
     }
 
     /// Looks at the agenda and takes all possible steps.
@@ -138,7 +138,7 @@ impl Steps {
 
     /// Takes steps until no lane has anything to do at this instant.
     pub async fn run(&mut self) -> Report {
-        let before = self.parts.machine().tally;
+        let before = self.context.machine().tally;
         let until = self.uptime + PAUSES_MAX;
         self.note_stop();
         loop {
@@ -153,7 +153,7 @@ impl Steps {
             };
             self.pass(pause);
         }
-        let after = self.parts.machine().tally;
+        let after = self.context.machine().tally;
         Report {
             claimed_count: after.claimed - before.claimed,
             settled_count: after.settled - before.settled,
@@ -183,7 +183,7 @@ impl Steps {
 
     /// Once the runner stops, lanes that have failed go on, to give back and to record what is left.
     fn note_stop(&mut self) {
-        if self.stopping || !self.parts.machine().stopping() {
+        if self.stopping || !self.context.machine().stopping() {
             return;
         }
         self.stopping = true;
@@ -211,21 +211,21 @@ impl Steps {
         if self.failed.contains(&lane) {
             return false;
         }
-        let signals = &self.parts.signals;
+        let signals = &self.context.signals;
         match lane {
             Lane::Claimer => {
-                let woken = signals.claimer.take() | self.parts.dropped_claims.any();
+                let woken = signals.claimer.take() | self.context.dropped_claims.any();
                 if self.standings.has_changed().unwrap_or(false) {
-                    claimer::stand(&self.parts, &mut self.standings);
+                    claimer::stand(&self.context, &mut self.standings);
                 }
                 if self.changes.has_changed().unwrap_or(false) {
                     self.changes.mark_unchanged();
-                    self.parts.with(Machine::agenda_changed);
+                    self.context.with(Machine::agenda_changed);
                 }
-                woken | self.parts.signals.claimer.take() | self.over(self.claimer)
+                woken | self.context.signals.claimer.take() | self.over(self.claimer)
             }
             Lane::Timer => {
-                let due = self.next_due.is_some_and(|due_at| due_at <= self.parts.clock.now());
+                let due = self.next_due.is_some_and(|due_at| due_at <= self.context.clock.now());
                 signals.timer.take() | due
             }
             Lane::Launcher => signals.launcher.take() | !self.launcher_rests,
@@ -244,9 +244,9 @@ impl Steps {
 
     async fn step(&mut self, lane: Lane) {
         match lane {
-            Lane::Claimer => self.claimer = claimer::step(&self.parts).await,
-            Lane::Timer => self.next_due = self.parts.with(|machine, _| machine.timer()),
-            Lane::Launcher => match launcher::step(&self.parts).await {
+            Lane::Claimer => self.claimer = claimer::step(&self.context).await,
+            Lane::Timer => self.next_due = self.context.with(|machine, _| machine.timer()),
+            Lane::Launcher => match launcher::step(&self.context).await {
                 Launch::Going(going) => {
                     self.going.extend(going);
                     self.launcher_rests = false;
@@ -259,11 +259,11 @@ impl Steps {
             },
             Lane::Attempt => {
                 // All at once: what was confirmed is fired without delay. A panic costs one of them.
-                let one = |held| AssertUnwindSafe(attempt::one(&self.parts, held)).catch_unwind();
+                let one = |held| AssertUnwindSafe(attempt::one(&self.context, held)).catch_unwind();
                 let next = join_all(self.going.drain(..).map(one)).await;
                 self.going.extend(next.into_iter().filter_map(Result::ok).flatten());
             }
-            Lane::Recorder => self.recorder = recorder::step(&self.parts).await,
+            Lane::Recorder => self.recorder = recorder::step(&self.context).await,
         }
     }
 }

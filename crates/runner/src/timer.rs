@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use crate::parts::Parts;
+use crate::context::RunnerContext;
 
 /// What it is called.
 pub(crate) const NAME: &str = "timer";
@@ -18,20 +18,21 @@ pub(crate) const NAME: &str = "timer";
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Hands on what is due until the runner stops.
-pub(crate) fn run(parts: &Parts) {
-    let mut machine = parts.machine();
+pub(crate) fn run(context: &RunnerContext) {
+    let mut machine = context.machine();
     while !machine.stopping() {
         let next = machine.timer();
         let wakes = machine.take_wakes();
         if wakes != crate::machine::Wakes::default() {
             drop(machine);
-            parts.signals.wake(wakes);
-            machine = parts.machine();
+            context.signals.wake(wakes);
+            machine = context.machine();
             continue;
         }
-        let wait = next
-            .map_or(WAIT_MAX, |next| real_wait(next.duration_since(parts.clock.now()), parts.clock.speed()));
-        machine = match parts.signals.timer_thread.wait_timeout(machine, wait) {
+        let wait = next.map_or(WAIT_MAX, |next| {
+            real_wait(next.duration_since(context.clock.now()), context.clock.speed())
+        });
+        machine = match context.signals.timer_thread.wait_timeout(machine, wait) {
             Ok((machine, _)) => machine,
             Err(poisoned) => PoisonError::into_inner(poisoned).0,
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::{Clock, Mint};
+use punctual_model::{Clock, RandomSource};
 
 use crate::op::dawn;
 use crate::rng::Rng;
@@ -60,7 +60,7 @@ impl Clock for NodeClock {
 #[derive(Debug, Default)]
 pub(crate) struct Counting(AtomicU64);
 
-impl Mint for Counting {
+impl RandomSource for Counting {
     fn random(&self) -> u128 {
         let mut rng = Rng::new(self.0.fetch_add(1, Ordering::Relaxed));
         u128::from(rng.next_number()) << 64 | u128::from(rng.next_number())

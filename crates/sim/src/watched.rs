@@ -6,16 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
-use punctual_model::{Clock, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
+use punctual_model::{Clock, Collection, CollectionKey, Job, JobKey};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
-    CollectionEvidence, CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, LeasedStore, Node, NodeReport, Page, Repaired, Resources,
-    Roster, Settled, Settlement, Standing, Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed,
-    UnclaimedAsk, WriteError,
+    Claim, ClaimAsk, CollectionDecision, CollectionWrite, Fence, HeldClaim, JobWrite, Layer, LeasedStore,
+    Repaired, Settled, Settlement, Store, Trouble, WriteError,
 };
-use tokio::sync::watch;
 
 use crate::clock::NodeClock;
 use crate::gate::Gate;
@@ -93,6 +88,20 @@ fn trouble(call: Call, kind: Kind) -> Trouble {
     }
 }
 
+/// The calls that fail as a read.
+const READS: [&str; 10] = [
+    "collection",
+    "collections",
+    "find_job",
+    "job_in_collection",
+    "jobs",
+    "history",
+    "records_between",
+    "skips",
+    "pruned_before",
+    "ahead",
+];
+
 /// The store as one caller sees it.
 pub(crate) struct WatchedStore {
     /// The node that calls; none for the API.
@@ -113,17 +122,37 @@ impl WatchedStore {
         }
     }
 
-    async fn read<T>(&self, read: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    /// Makes a call that nothing is learnt from, with the fault of a read if it is one.
+    async fn pass_on<T, E: From<Trouble>>(
+        &self,
+        call: &'static str,
+        made: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        if !READS.contains(&call) {
+            return made.await;
+        }
         let fault = self.shared.take_fault(Call::Read);
         fault.check(When::Before)?;
-        let answer = read.await;
+        let answer = made.await;
         fault.check(When::After)?;
         answer
     }
 }
 
 #[async_trait]
-impl Agenda for WatchedStore {
+impl Layer for WatchedStore {
+    fn below(&self) -> Arc<dyn Store> {
+        self.store()
+    }
+
+    fn around<T: Send, E: From<Trouble> + Send>(
+        &self,
+        call: &'static str,
+        made: impl Future<Output = Result<T, E>> + Send,
+    ) -> impl Future<Output = Result<T, E>> + Send {
+        self.pass_on(call, made)
+    }
+
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         let fault = self.shared.take_fault(Call::Claim);
         fault.check(When::Before)?;
@@ -183,14 +212,6 @@ impl Agenda for WatchedStore {
         Ok(due_at)
     }
 
-    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        self.store().in_flight(jobs).await
-    }
-
-    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
-        self.read(self.store().ahead(ask)).await
-    }
-
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
         let fault = self.shared.take_fault(Call::Write);
         fault.check(When::Before)?;
@@ -209,21 +230,6 @@ impl Agenda for WatchedStore {
         }
         fault.check(When::After)?;
         Ok(answers)
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.store().changes()
-    }
-}
-
-#[async_trait]
-impl Resources for WatchedStore {
-    async fn collection(&self, key: &CollectionKey) -> Result<Option<Collection>, Trouble> {
-        self.read(self.shared.store().collection(key)).await
-    }
-
-    async fn collections(&self, ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble> {
-        self.read(self.shared.store().collections(ask)).await
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
@@ -257,22 +263,6 @@ impl Resources for WatchedStore {
         Ok(written)
     }
 
-    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
-        self.shared.store().delete_collection(key).await
-    }
-
-    async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
-        self.read(self.shared.store().find_job(key)).await
-    }
-
-    async fn job_in_collection(&self, key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble> {
-        self.read(self.shared.store().job_in_collection(key)).await
-    }
-
-    async fn jobs(&self, collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble> {
-        self.read(self.shared.store().jobs(collection, ask)).await
-    }
-
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
         let fault = self.shared.take_fault(Call::Write);
         fault.check(When::Before)?;
@@ -292,135 +282,13 @@ impl Resources for WatchedStore {
         Ok(deleted)
     }
 
-    async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
-        self.shared.store().group(key).await
-    }
-
-    async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble> {
-        self.shared.store().groups(subscription).await
-    }
-
-    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
-        self.shared.store().put_group(group).await
-    }
-
-    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
-        self.shared.store().delete_group(key).await
-    }
-
-    async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
-        self.shared.store().unregistered(subscription).await
-    }
-
-    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
-        self.shared.store().set_unregistered(subscription, unregistered).await
-    }
-}
-
-#[async_trait]
-impl Archive for WatchedStore {
-    async fn history(&self, ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble> {
-        self.read(self.shared.store().history(ask)).await
-    }
-
-    async fn records_between(
-        &self,
-        job: JobId,
-        from: Timestamp,
-        to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<StoredRecord>, Trouble> {
-        self.read(self.shared.store().records_between(job, from, to, limit)).await
-    }
-
-    async fn skips(
-        &self,
-        job: JobId,
-        from: Timestamp,
-        to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Skip>, Trouble> {
-        self.read(self.shared.store().skips(job, from, to, limit)).await
-    }
-
-    async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {
-        self.read(self.shared.store().pruned_before(job)).await
-    }
-
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
         let count = self.shared.store().prune(before, limit).await?;
         self.shared.shared_oracle.lock().pruned(before);
         Ok(count)
     }
 
-    async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {
-        self.shared.store().prune_to(keep, limit).await
-    }
-
-    async fn purge(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble> {
-        self.shared.store().purge(before, limit).await
-    }
-}
-
-#[async_trait]
-impl Survey for WatchedStore {
-    async fn extent(&self) -> Result<Extent, Trouble> {
-        self.shared.store().extent().await
-    }
-
-    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
-        self.shared.store().census(faulted_limit).await
-    }
-
-    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
-        self.shared.store().survey(ask).await
-    }
-
-    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
-        self.shared.store().survey_collections(after, limit).await
-    }
-
-    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
-        self.shared.store().damage(subject).await
-    }
-
-    async fn record_facts(
-        &self,
-        job: JobId,
-        after: Option<HistoryCursor>,
-        limit: usize,
-    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
-        self.shared.store().record_facts(job, after, limit).await
-    }
-
-    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
-        self.shared.store().unclaimed(ask).await
-    }
-
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         self.shared.store().held().await
-    }
-}
-
-#[async_trait]
-impl Roster for WatchedStore {
-    fn standing(&self) -> watch::Receiver<Standing> {
-        self.store().standing()
-    }
-
-    fn boot(&self) -> Option<BootInstant> {
-        self.store().boot()
-    }
-
-    fn report(&self, report: NodeReport) {
-        self.store().report(report);
-    }
-
-    async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
-        self.store().nodes().await
-    }
-
-    async fn leave(&self) -> Result<(), Trouble> {
-        self.store().leave().await
     }
 }

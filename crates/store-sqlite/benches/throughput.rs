@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use jiff::SignedDuration;
-use punctual_model::{Collection, Entry, Mint, RecordStatus};
+use punctual_model::{Collection, Entry, RandomSource, RecordStatus};
 use punctual_store::conformance::world::{World, a_collection, a_job, a_record, at, settlement};
 use punctual_store::{ClaimAsk, KeyRing, Settled, Vault, codec};
 use punctual_store_sqlite::{Options, SqliteStore};
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 struct Counting(AtomicU64);
 
-impl Mint for Counting {
+impl RandomSource for Counting {
     fn random(&self) -> u128 {
         u128::from(self.0.fetch_add(1, Ordering::Relaxed))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
@@ -66,9 +66,9 @@ fn report(what: &str, count: usize, since: Since) {
 }
 
 fn open(dir: &std::path::Path) -> SqliteStore {
-    let mint = Counting(AtomicU64::new(1));
-    let vault = Arc::new(Vault::new(&KeyRing::generate(&mint)));
-    SqliteStore::open(Options::new(dir, vault, Arc::new(mint))).unwrap()
+    let random = Counting(AtomicU64::new(1));
+    let vault = Arc::new(Vault::new(&KeyRing::generate(&random)));
+    SqliteStore::open(Options::new(dir, vault, Arc::new(random))).unwrap()
 }
 
 #[tokio::main]
@@ -99,8 +99,8 @@ async fn main() {
 
 /// What a job costs each time it is read: its document, with one secret.
 fn decode() {
-    let mint = Counting(AtomicU64::new(1));
-    let vault = Vault::new(&KeyRing::generate(&mint));
+    let random = Counting(AtomicU64::new(1));
+    let vault = Vault::new(&KeyRing::generate(&random));
     let mut job = a_job(a_collection("c").key.job("j"), None);
     std::sync::Arc::make_mut(&mut job.spec).recurrence =
         Some(punctual_recurrence::Rule::every(1, punctual_recurrence::Frequency::Minute));
@@ -113,7 +113,7 @@ fn decode() {
     let kind = punctual_model::ActionKind::StorageQueue(queue);
     std::sync::Arc::make_mut(&mut job.spec).action.error_action =
         Some(Box::new(punctual_model::Action { kind, retry: None, error_action: None }));
-    let stored = codec::encode_spec(&job.spec, job.id, &vault, &mint);
+    let stored = codec::encode_spec(&job.spec, job.id, &vault, &random);
     let count = 100_000;
     let since = now();
     for _ in 0..count {
@@ -123,7 +123,7 @@ fn decode() {
     report("decode a definition with a secret", count, since);
     let since = now();
     for _ in 0..count {
-        std::hint::black_box(codec::encode_spec(&job.spec, job.id, &vault, &mint));
+        std::hint::black_box(codec::encode_spec(&job.spec, job.id, &vault, &random));
     }
     report("encode a definition with a secret", count, since);
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_store::{Vault, VaultError};
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
@@ -22,7 +22,7 @@ pub struct Options {
     /// Seals and opens the secrets.
     pub vault: Arc<Vault>,
     /// Makes nonces and the first fence; must be unpredictable.
-    pub mint: Arc<dyn Mint>,
+    pub random: Arc<dyn RandomSource>,
     /// Whether an answer waits for the disk.
     pub synchronous: Synchronous,
     /// The number of reader threads, at least two; each has up to 2 MiB of cache.
@@ -35,10 +35,10 @@ pub struct Options {
 
 impl Options {
     /// The default options.
-    pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, mint: Arc<dyn Mint>) -> Self {
+    pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, random: Arc<dyn RandomSource>) -> Self {
         let synchronous = Synchronous::Full;
         let alarm = Alarm::default();
-        Self { dir: dir.into(), vault, mint, synchronous, reader_count: 3, new_keys: false, alarm }
+        Self { dir: dir.into(), vault, random, synchronous, reader_count: 3, new_keys: false, alarm }
     }
 }
 
@@ -211,7 +211,7 @@ fn open_unexplained(directory: DataDirectory, options: &Options) -> Result<Opene
 
 /// Reads the counters and checks that the vault opens what this file was sealed with.
 fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
-    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.mint);
+    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.random);
     let counters = conn
         .query_row(query::counters, [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?, row.get(3)?))

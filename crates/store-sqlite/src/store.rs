@@ -9,7 +9,7 @@ mod survey;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use punctual_model::{Job, JobId, Mint};
+use punctual_model::{Job, JobId, RandomSource};
 use punctual_store::{Roster, Vault, codec};
 use tokio::sync::watch;
 
@@ -34,7 +34,7 @@ pub struct SqliteStore {
     writer: Writer,
     _lock: DirectoryLock,
     vault: Arc<Vault>,
-    mint: Arc<dyn Mint>,
+    random: Arc<dyn RandomSource>,
     shared_claims: Arc<SharedClaims>,
     outages: Arc<Outages>,
     files: Arc<Files>,
@@ -52,13 +52,13 @@ impl SqliteStore {
     pub fn open_in(directory: DataDirectory, options: Options) -> Result<Self, OpenError> {
         let dir = directory.dir.clone();
         let Opened { lock, mut conn, last } = open::open(directory, &options)?;
-        let Options { vault, mint, synchronous, reader_count, alarm, .. } = options;
+        let Options { vault, random, synchronous, reader_count, alarm, .. } = options;
         let files = Files::new(&dir).map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
         let outages = Arc::new(Outages::new(&dir));
         let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn, outages.clone(), &alarm)?;
         let readers = Readers::start(&dir, reader_count, &alarm)?;
         // Fences of an earlier run must not be valid in this one.
-        let first_fence = u64::try_from(mint.random() >> 65).unwrap_or(0);
+        let first_fence = u64::try_from(random.random() >> 65).unwrap_or(0);
         let shared_claims = Arc::new(SharedClaims::new(first_fence));
         let state = WriterState::new(conn, vault.clone(), shared_claims.clone(), last);
         let writer = Writer::start(state, checkpointer, &alarm).map_err(OpenError::Thread)?;
@@ -70,7 +70,7 @@ impl SqliteStore {
             writer,
             _lock: lock,
             vault,
-            mint,
+            random,
             shared_claims,
             outages,
             files,
@@ -85,7 +85,7 @@ impl SqliteStore {
         if job.revision == 0 {
             job.id = JobId(self.last_job.fetch_add(1, Ordering::Relaxed) + 1);
         }
-        let spec = codec::encode_spec(&job.spec, job.id, &self.vault, &*self.mint);
+        let spec = codec::encode_spec(&job.spec, job.id, &self.vault, &*self.random);
         let standing = Standing::of(&job);
         EncodedJob { job, spec, standing }
     }

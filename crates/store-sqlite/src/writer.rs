@@ -184,7 +184,7 @@ fn sweep(state: &mut WriterState, checkpointer: &Checkpointer) {
 mod tests {
     use std::sync::Arc;
 
-    use punctual_model::Mint;
+    use punctual_model::RandomSource;
     use punctual_store::{KeyRing, Vault};
 
     use super::*;
@@ -194,7 +194,7 @@ mod tests {
 
     struct Fixed;
 
-    impl Mint for Fixed {
+    impl RandomSource for Fixed {
         fn random(&self) -> u128 {
             7
         }

@@ -11,7 +11,7 @@ mod number;
 mod seal;
 mod spec;
 
-use punctual_model::{Collection, CollectionKey, JobId, JobSpec, Mint};
+use punctual_model::{Collection, CollectionKey, JobId, JobSpec, RandomSource};
 use thiserror::Error;
 
 pub use grants::{decode_grants, encode_grants};
@@ -59,10 +59,10 @@ pub enum CodecError {
 }
 
 /// Encodes a job's definition and seals its secrets for that job.
-pub fn encode_spec(spec: &JobSpec, job: JobId, vault: &Vault, mint: &dyn Mint) -> StoredSpec {
+pub fn encode_spec(spec: &JobSpec, job: JobId, vault: &Vault, random: &dyn RandomSource) -> StoredSpec {
     let mut secrets = seal::Outgoing::default();
     let document = versioned(&spec::Spec1::of(spec, &mut secrets));
-    StoredSpec { document, sealed: secrets.seal(job, vault, mint) }
+    StoredSpec { document, sealed: secrets.seal(job, vault, random) }
 }
 
 /// Decodes a job's definition.

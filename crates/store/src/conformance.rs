@@ -61,6 +61,25 @@ macro_rules! conformance_of_two {
 #[macro_export]
 macro_rules! conformance {
     ($make:path) => {
+        $crate::conformance_of_jobs! { $make }
+        $crate::conformance_cases! { $make, callers:
+            a_token_reads_back
+            tokens_are_listed_by_name
+            a_name_is_given_once_in_any_case
+            a_secret_is_given_once
+            a_replaced_token_keeps_its_name
+            a_deleted_token_is_gone
+            uses_are_noted_and_never_go_back
+            changes_of_tokens_are_told
+            there_are_only_so_many_tokens
+        }
+    };
+}
+
+/// Makes a test of each case that concerns jobs, for a store that has no tokens.
+#[macro_export]
+macro_rules! conformance_of_jobs {
+    ($make:path) => {
         $crate::conformance_cases! { $make, resources:
             a_written_collection_reads_back
             a_written_job_reads_back_with_its_secrets
@@ -163,17 +182,6 @@ macro_rules! conformance {
             what_is_in_flight_is_not_repaired
             a_repair_of_what_was_written_meanwhile_is_refused
             each_repair_has_its_own_answer
-        }
-        $crate::conformance_cases! { $make, callers:
-            a_token_reads_back
-            tokens_are_listed_by_name
-            a_name_is_given_once_in_any_case
-            a_secret_is_given_once
-            a_replaced_token_keeps_its_name
-            a_deleted_token_is_gone
-            uses_are_noted_and_never_go_back
-            changes_of_tokens_are_told
-            there_are_only_so_many_tokens
         }
         $crate::conformance_cases! { $make, survey:
             every_job_is_told_once_in_pages

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use thiserror::Error;
 
 const HEADER: &str = "punctual keys 1";
@@ -35,16 +35,16 @@ pub struct KeyRingError {
 
 impl KeyRing {
     /// A ring with one new key. The random source must be unpredictable.
-    pub fn generate(mint: &dyn Mint) -> Self {
-        Self { keys: vec![(1, random_key(mint))] }
+    pub fn generate(random: &dyn RandomSource) -> Self {
+        Self { keys: vec![(1, random_key(random))] }
     }
 
     /// The same ring with a new key that seals from now on.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
-    pub fn rotated(&self, mint: &dyn Mint) -> Self {
+    pub fn rotated(&self, random: &dyn RandomSource) -> Self {
         let mut keys = self.keys.clone();
-        keys.push((self.newest() + 1, random_key(mint)));
+        keys.push((self.newest() + 1, random_key(random)));
         Self { keys }
     }
 
@@ -108,10 +108,10 @@ impl Drop for KeyRing {
     }
 }
 
-fn random_key(mint: &dyn Mint) -> [u8; KEY_LENGTH] {
+fn random_key(random: &dyn RandomSource) -> [u8; KEY_LENGTH] {
     let mut key = [0; KEY_LENGTH];
-    key[..16].copy_from_slice(&mint.random().to_be_bytes());
-    key[16..].copy_from_slice(&mint.random().to_be_bytes());
+    key[..16].copy_from_slice(&random.random().to_be_bytes());
+    key[16..].copy_from_slice(&random.random().to_be_bytes());
     key
 }
 
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn what_is_rendered_parses_again() {
-        let mint = Counting::default();
-        let ring = KeyRing::generate(&mint).rotated(&mint);
+        let random = Counting::default();
+        let ring = KeyRing::generate(&random).rotated(&random);
         assert_eq!(KeyRing::parse(&ring.render()), Ok(ring));
     }
 

@@ -8,19 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
-use punctual_model::access::{Token, TokenId};
-use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
 use tokio::sync::watch;
 
 use crate::{
-    Agenda, AheadAsk, AheadPage, Archive, BootInstant, Callers, Claim, ClaimAsk, CollectionDecision,
-    CollectionEvidence, CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, MemoryStore, Node, NodeReport, Page, Repaired, Resources,
-    Roster, Settled, Settlement, Standing, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
-    WriteError,
+    Agenda, BootInstant, Claim, ClaimAsk, Fence, HeldClaim, Layer, MemoryStore, Node, NodeReport,
+    NodeStanding, Settled, Settlement, Store, Survey, Trouble,
 };
 
 /// What the nodes share.
@@ -69,20 +61,20 @@ impl Cluster {
 }
 
 impl Leases {
-    fn join(&mut self) -> Standing {
+    fn join(&mut self) -> NodeStanding {
         self.last += 1;
         self.live.insert(self.last, NodeReport::default());
         self.standing(self.last)
     }
 
-    fn standing(&self, lease: u64) -> Standing {
+    fn standing(&self, lease: u64) -> NodeStanding {
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Standing {
+        NodeStanding {
             lease,
             firing_count: count(self.live.len()),
             rank: count(self.live.range(..lease).count()),
             valid_until: Some(BootInstant(Duration::MAX)),
-            ..Standing::alone()
+            ..NodeStanding::alone()
         }
     }
 }
@@ -90,7 +82,7 @@ impl Leases {
 /// The store as one node sees it.
 pub struct LeasedStore {
     cluster: Arc<Cluster>,
-    standing: watch::Sender<Standing>,
+    standing: watch::Sender<NodeStanding>,
     boot: Mutex<Duration>,
 }
 
@@ -125,38 +117,11 @@ impl LeasedStore {
 }
 
 #[async_trait]
-impl Roster for LeasedStore {
-    fn standing(&self) -> watch::Receiver<Standing> {
-        self.standing.subscribe()
+impl Layer for LeasedStore {
+    fn below(&self) -> Arc<dyn Store> {
+        self.cluster.shared_store()
     }
 
-    fn boot(&self) -> Option<BootInstant> {
-        Some(BootInstant(*self.boot.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    fn report(&self, report: NodeReport) {
-        if let Some(known) = self.cluster.leases().live.get_mut(&self.lease()) {
-            *known = report;
-        }
-    }
-
-    async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
-        let leases = self.cluster.leases();
-        let node = |(lease, report): (&u64, &NodeReport)| Node {
-            lease: *lease,
-            name: lease.to_string(),
-            report: *report,
-        };
-        Ok(leases.live.iter().map(node).collect())
-    }
-
-    async fn leave(&self) -> Result<(), Trouble> {
-        self.expire().await
-    }
-}
-
-#[async_trait]
-impl Agenda for LeasedStore {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         if !self.live() {
             return Ok(Vec::new());
@@ -200,134 +165,38 @@ impl Agenda for LeasedStore {
         self.cluster.inner.release(fences).await
     }
 
-    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        self.cluster.inner.next_due(full_targets).await
-    }
-
-    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        self.cluster.inner.in_flight(jobs).await
-    }
-
-    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
-        self.cluster.inner.ahead(ask).await
-    }
-
-    async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
-        self.cluster.inner.repair(repairs).await
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.cluster.inner.changes()
-    }
-}
-
-/// Implements methods that do not depend on leases by calls to the shared store.
-macro_rules! pass_on {
-    ($trait:ident: $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        #[async_trait]
-        impl $trait for LeasedStore {
-            $(async fn $name(&self, $($argument: $type),*) -> $answer {
-                self.cluster.inner.$name($($argument),*).await
-            })*
-        }
-    };
-}
-
-pass_on! { Resources:
-    collection(key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
-    collections(ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble>;
-    put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
-    edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
-    delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
-    find_job(key: &JobKey) -> Result<FoundJob, Trouble>;
-    job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
-    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble>;
-    put_job(write: JobWrite) -> Result<Job, WriteError>;
-    delete_job(key: &JobKey) -> Result<bool, Trouble>;
-    group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
-    groups(subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
-    put_group(group: &Group) -> Result<bool, Trouble>;
-    delete_group(key: &GroupKey) -> Result<bool, Trouble>;
-    unregistered(subscription: &Name) -> Result<bool, Trouble>;
-    set_unregistered(subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
-}
-
-pass_on! { Archive:
-    history(ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
-    records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
-    pruned_before(job: JobId) -> Result<Option<Timestamp>, Trouble>;
-    skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
-    prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
-    prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;
-    purge(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
-}
-
-#[async_trait]
-impl Callers for LeasedStore {
-    async fn tokens(&self) -> Result<Vec<Token>, Trouble> {
-        self.cluster.inner.tokens().await
-    }
-
-    async fn create_token(&self, token: &Token) -> Result<(), WriteError> {
-        self.cluster.inner.create_token(token).await
-    }
-
-    async fn replace_token(&self, token: &Token) -> Result<bool, Trouble> {
-        self.cluster.inner.replace_token(token).await
-    }
-
-    async fn delete_token(&self, id: &TokenId) -> Result<bool, Trouble> {
-        self.cluster.inner.delete_token(id).await
-    }
-
-    async fn note_token_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<(), Trouble> {
-        self.cluster.inner.note_token_uses(uses).await
-    }
-
-    fn token_changes(&self) -> watch::Receiver<u64> {
-        self.cluster.inner.token_changes()
-    }
-}
-
-#[async_trait]
-impl Survey for LeasedStore {
-    async fn extent(&self) -> Result<Extent, Trouble> {
-        self.cluster.inner.extent().await
-    }
-
-    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
-        self.cluster.inner.census(faulted_limit).await
-    }
-
-    async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
-        self.cluster.inner.survey(ask).await
-    }
-
-    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
-        self.cluster.inner.survey_collections(after, limit).await
-    }
-
-    async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
-        self.cluster.inner.damage(subject).await
-    }
-
-    async fn record_facts(
-        &self,
-        job: JobId,
-        after: Option<HistoryCursor>,
-        limit: usize,
-    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
-        self.cluster.inner.record_facts(job, after, limit).await
-    }
-
-    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
-        self.cluster.inner.unclaimed(ask).await
-    }
-
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
         let mut held = self.cluster.inner.held().await?;
         let (lease, leases) = (self.lease(), self.cluster.leases());
         held.retain(|claim| leases.holders.get(&claim.fence) == Some(&lease));
         Ok(held)
+    }
+
+    fn standing(&self) -> watch::Receiver<NodeStanding> {
+        self.standing.subscribe()
+    }
+
+    fn boot(&self) -> Option<BootInstant> {
+        Some(BootInstant(*self.boot.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn report(&self, report: NodeReport) {
+        if let Some(known) = self.cluster.leases().live.get_mut(&self.lease()) {
+            *known = report;
+        }
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
+        let leases = self.cluster.leases();
+        let node = |(lease, report): (&u64, &NodeReport)| Node {
+            lease: *lease,
+            name: lease.to_string(),
+            report: *report,
+        };
+        Ok(leases.live.iter().map(node).collect())
+    }
+
+    async fn leave(&self) -> Result<(), Trouble> {
+        self.expire().await
     }
 }

@@ -5,7 +5,7 @@
 //! method is one transaction; every list is bounded; the time is always an argument. The conformance suite, not
 //! these comments, defines a store.
 //!
-//! Besides the traits: a [`MemoryStore`] as the reference, and what stores share so that they can't differ: the
+//! Besides the traits: a `MemoryStore` as the reference (feature `memory`), and what stores share so that they can't differ: the
 //! [`codec`] of stored documents, the [`Vault`] that seals secrets, the [`claims`], and the integers that
 //! represent [`instant`]s.
 
@@ -21,7 +21,11 @@ pub mod conformance;
 mod error;
 pub mod instant;
 mod key_ring;
+#[cfg(feature = "memory")]
+mod layer;
+#[cfg(feature = "memory")]
 mod leased;
+#[cfg(feature = "memory")]
 mod memory;
 mod page;
 mod repair;
@@ -38,14 +42,18 @@ pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use callers::{Callers, TOKENS_MAX};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};
+#[cfg(feature = "memory")]
+pub use layer::Layer;
+#[cfg(feature = "memory")]
 pub use leased::{Cluster, LeasedStore};
+#[cfg(feature = "memory")]
 pub use memory::MemoryStore;
 pub use page::{Page, PageRow, Unreadable};
 pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Resources,
 };
-pub use roster::{BootInstant, Node, NodeReport, Roster, Standing};
+pub use roster::{BootInstant, Node, NodeReport, NodeStanding, Roster};
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,
 };

@@ -18,8 +18,8 @@ use crate::Trouble;
 #[async_trait]
 pub trait Roster: Send + Sync {
     /// The standing of this node, now and whenever it changes.
-    fn standing(&self) -> watch::Receiver<Standing> {
-        watch::channel(Standing::alone()).1
+    fn standing(&self) -> watch::Receiver<NodeStanding> {
+        watch::channel(NodeStanding::alone()).1
     }
 
     /// The time by which leases are judged; none if they never end.
@@ -33,7 +33,7 @@ pub trait Roster: Send + Sync {
     /// All nodes with a lease, by lease.
     async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
         Ok(vec![Node {
-            lease: Standing::alone().lease,
+            lease: NodeStanding::alone().lease,
             name: "this".to_owned(),
             report: NodeReport::default(),
         }])
@@ -47,7 +47,7 @@ pub trait Roster: Send + Sync {
 
 /// Where a node stands among those that share the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct NodeStanding {
     /// Its lease. When it changes, earlier claims belong to others.
     pub lease: u64,
     /// How many nodes fire.
@@ -62,7 +62,7 @@ pub struct Standing {
     pub clock_lead: SignedDuration,
 }
 
-impl Standing {
+impl NodeStanding {
     /// The standing of a node that does not share its store.
     pub fn alone() -> Self {
         Self {

@@ -16,7 +16,7 @@ use std::fmt;
 
 use aes_gcm_siv::aead::{Aead, KeyInit, Payload};
 use aes_gcm_siv::{Aes256GcmSiv, Nonce};
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use thiserror::Error;
 
 use crate::KeyRing;
@@ -75,9 +75,9 @@ impl Vault {
     }
 
     /// Seals bytes for a context. The random source must be unpredictable.
-    pub fn seal(&self, context: SealContext, bytes: &[u8], mint: &dyn Mint) -> Vec<u8> {
+    pub fn seal(&self, context: SealContext, bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
         let mut nonce = [0; NONCE_LENGTH];
-        nonce.copy_from_slice(&mint.random().to_be_bytes()[..NONCE_LENGTH]);
+        nonce.copy_from_slice(&random.random().to_be_bytes()[..NONCE_LENGTH]);
         let cipher = self.cipher(self.newest).expect("the newest key is one of the ring");
         let payload = Payload { msg: bytes, aad: &context.bytes() };
         let sealed = cipher
@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn what_was_sealed_opens_at_its_place_only() {
-        let mint = Counting::default();
-        let vault = Vault::new(&KeyRing::generate(&mint));
-        let blob = vault.seal(PLACE, b"secret", &mint);
+        let random = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&random));
+        let blob = vault.seal(PLACE, b"secret", &random);
         assert!(!blob.windows(6).any(|window| window == b"secret"));
         assert_eq!(vault.open(PLACE, &blob).as_deref(), Ok(b"secret".as_slice()));
 
@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn any_changed_byte_is_noticed() {
-        let mint = Counting::default();
-        let vault = Vault::new(&KeyRing::generate(&mint));
-        let blob = vault.seal(PLACE, b"secret", &mint);
+        let random = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&random));
+        let blob = vault.seal(PLACE, b"secret", &random);
         for at in 0..blob.len() {
             let mut changed = blob.clone();
             changed[at] ^= 1;
@@ -167,21 +167,21 @@ mod tests {
 
     #[test]
     fn after_a_rotation_old_seals_still_open() {
-        let mint = Counting::default();
-        let old = KeyRing::generate(&mint);
-        let rotated = old.rotated(&mint);
-        let blob = Vault::new(&old).seal(PLACE, b"secret", &mint);
+        let random = Counting::default();
+        let old = KeyRing::generate(&random);
+        let rotated = old.rotated(&random);
+        let blob = Vault::new(&old).seal(PLACE, b"secret", &random);
         let vault = Vault::new(&rotated);
         assert_eq!(vault.open(PLACE, &blob).as_deref(), Ok(b"secret".as_slice()));
-        let newer = vault.seal(PLACE, b"secret", &mint);
+        let newer = vault.seal(PLACE, b"secret", &random);
         assert_eq!(Vault::key_of(&newer), Ok(2));
         assert_eq!(Vault::new(&old).open(PLACE, &newer), Err(VaultError::UnknownKey { id: 2 }));
     }
 
     #[test]
     fn equal_secrets_are_sealed_differently() {
-        let mint = Counting::default();
-        let vault = Vault::new(&KeyRing::generate(&mint));
-        assert_ne!(vault.seal(PLACE, b"secret", &mint), vault.seal(PLACE, b"secret", &mint));
+        let random = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&random));
+        assert_ne!(vault.seal(PLACE, b"secret", &random), vault.seal(PLACE, b"secret", &random));
     }
 }

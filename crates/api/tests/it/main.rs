@@ -1,5 +1,5 @@
 //! The API from outside, in one process: requests go into the router, answers come out; no sockets, a clock
-//! that is moved by hand, a mint that counts.
+//! that is moved by hand, randomness that counts.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 

@@ -13,7 +13,7 @@ use punctual_api::{Access, AccessMode, ApiState, Settings};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
-use punctual_model::{Clock, Limits, Mint, Outcome, OutcomeKind};
+use punctual_model::{Clock, Limits, Outcome, OutcomeKind, RandomSource};
 use punctual_store::{Agenda, Archive, Callers, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -80,7 +80,7 @@ impl World {
         let state = ApiState {
             store: store.clone(),
             clock: clock.clone(),
-            mint: Arc::new(CountingMint(AtomicU64::new(0))),
+            random: Arc::new(CountingRandom(AtomicU64::new(0))),
             inspection: inspector.clone(),
             access: access.clone(),
             settings: Settings { limits, ..Settings::default() },
@@ -102,8 +102,8 @@ impl World {
             scope: punctual_arm::read_scope(scope).unwrap(),
         };
         let grants = grants.iter().map(grant).collect();
-        let mint = SecretMint(AtomicU64::new(self.store.tokens().await.unwrap().len() as u64 + 1));
-        let (token, secret) = Token::issue(name.to_owned(), grants, None, self.clock.now(), &mint);
+        let random = SecretRandom(AtomicU64::new(self.store.tokens().await.unwrap().len() as u64 + 1));
+        let (token, secret) = Token::issue(name.to_owned(), grants, None, self.clock.now(), &random);
         self.store.create_token(&token).await.unwrap();
         self.access.refresh().await.unwrap();
         secret.expose().to_owned()
@@ -294,19 +294,19 @@ impl Clock for ManualClock {
     }
 }
 
-/// Draws what no other mint of a test draws.
-struct SecretMint(AtomicU64);
+/// Draws what no other of a test draws.
+struct SecretRandom(AtomicU64);
 
-impl Mint for SecretMint {
+impl RandomSource for SecretRandom {
     fn random(&self) -> u128 {
         u128::from(self.0.fetch_add(1 << 32, Ordering::Relaxed))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
     }
 }
 
-struct CountingMint(AtomicU64);
+struct CountingRandom(AtomicU64);
 
-impl Mint for CountingMint {
+impl RandomSource for CountingRandom {
     fn random(&self) -> u128 {
         self.0.fetch_add(1, Ordering::Relaxed).into()
     }

@@ -7,8 +7,8 @@ use anyhow::Context;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
-use punctual_model::{Clock, Firing, Go, Mint, Outcome};
-use punctual_runner::{Dispatcher, Load, Log, Runner, Running, Settings, Supervisor};
+use punctual_model::{Clock, Firing, Go, Outcome, RandomSource};
+use punctual_runner::{Dispatcher, Log, Runner, RunnerStatus, Running, Settings, Supervisor};
 use punctual_store::Store;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -47,9 +47,9 @@ pub(super) fn start(
     actions: Actions,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
-    mint: &Arc<dyn Mint>,
+    random: &Arc<dyn RandomSource>,
     supervisor: &Supervisor,
-) -> anyhow::Result<(Running, Load)> {
+) -> anyhow::Result<(Running, RunnerStatus)> {
     allow_many_connections();
     let settings = Settings {
         slots: config.runner.slots.max(1),
@@ -60,11 +60,11 @@ pub(super) fn start(
         limits: config.plans.limits(),
         ..Settings::default()
     };
-    let (store, clock, mint) = (Arc::clone(store), Arc::clone(clock), Arc::clone(mint));
-    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, mint, Arc::new(Log), settings);
+    let (store, clock, random) = (Arc::clone(store), Arc::clone(clock), Arc::clone(random));
+    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, random, Arc::new(Log), settings);
     let runner = runner.supervised(supervisor);
-    let load = runner.load();
-    Ok((runner.start().context("could not start the runner")?, load))
+    let status = runner.status();
+    Ok((runner.start().context("could not start the runner")?, status))
 }
 
 fn settings(config: &ActionsConfig, certificate: Option<&str>) -> Result<ActionSettings, WrongUsage> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punctual_model::Clock;
-use punctual_runner::{Inspecting, Inspector, InspectorSettings, Load, Supervisor};
+use punctual_runner::{Inspecting, Inspector, InspectorSettings, RunnerStatus, Supervisor};
 use punctual_store::{Store, Survey};
 
 use crate::config::InspectorConfig;
@@ -15,7 +15,7 @@ pub(super) fn start(
     config: &InspectorConfig,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
-    load: Option<Load>,
+    status: Option<RunnerStatus>,
     supervisor: &Supervisor,
 ) -> (Arc<Inspector>, Option<Inspecting>) {
     let settings = InspectorSettings {
@@ -24,7 +24,7 @@ pub(super) fn start(
         pass_every: Duration::from_secs(config.pass_seconds.max(1)),
     };
     let store: Arc<dyn Survey> = Arc::<dyn Store>::clone(store);
-    let inspector = Inspector::new(store, Arc::clone(clock), load, settings).supervised(supervisor);
+    let inspector = Inspector::new(store, Arc::clone(clock), status, settings).supervised(supervisor);
     let inspector = Arc::new(inspector);
     let inspecting = config.enabled.then(|| inspector.start());
     (inspector, inspecting)

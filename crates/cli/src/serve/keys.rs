@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_store::{KeyRing, Vault};
 use punctual_store_sqlite::{DataDirectory, layout};
 
@@ -36,7 +36,11 @@ impl Keys {
 }
 
 /// Reads the key file, or makes it on first start. Does not make a new one if secrets were sealed with another.
-pub(super) fn open(data: &Data, directory: &DataDirectory, mint: &dyn Mint) -> anyhow::Result<Keys> {
+pub(super) fn open(
+    data: &Data,
+    directory: &DataDirectory,
+    random: &dyn RandomSource,
+) -> anyhow::Result<Keys> {
     if !data.key_file.as_os_str().is_empty() {
         let path = &data.key_file;
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
@@ -46,12 +50,12 @@ pub(super) fn open(data: &Data, directory: &DataDirectory, mint: &dyn Mint) -> a
     let path = directory.path().join(layout::KEYS);
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Keys { ring: parse(&path, &text)?, new: None }),
-        Err(error) if error.kind() == ErrorKind::NotFound => find_or_make(directory, path, mint),
+        Err(error) if error.kind() == ErrorKind::NotFound => find_or_make(directory, path, random),
         Err(error) => Err(unreadable(&path, &error).into()),
     }
 }
 
-fn find_or_make(directory: &DataDirectory, path: PathBuf, mint: &dyn Mint) -> anyhow::Result<Keys> {
+fn find_or_make(directory: &DataDirectory, path: PathBuf, random: &dyn RandomSource) -> anyhow::Result<Keys> {
     let new = directory.path().join(layout::NEW_KEYS);
     // A start that was killed has left them so; they may be the only copy of the keys that the store was sealed
     // with.
@@ -69,7 +73,7 @@ fn find_or_make(directory: &DataDirectory, path: PathBuf, mint: &dyn Mint) -> an
     if !directory.is_new() {
         tracing::warn!(path = %path.display(), "the key file was missing; no job has secrets, so it is made anew");
     }
-    let ring = KeyRing::generate(mint);
+    let ring = KeyRing::generate(random);
     private::make(&new, ring.render().as_bytes())
         .with_context(|| format!("could not make the key file {}", path.display()))?;
     Ok(Keys { ring, new: Some((new, path)) })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use punctual_arm::{ApiError, NewExpiry, NewToken, token};
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_model::access::{Token, TokenId, TokenSecret};
 use punctual_store::{Callers, Refusal, WriteError};
 use punctual_store_sqlite::{Alarm, OpenError, SqliteStore, layout};
@@ -15,12 +15,12 @@ use crate::clock::real_now;
 use crate::config::Data;
 use crate::exit::WrongUsage;
 use crate::file_size;
-use crate::mint::RealMint;
+use crate::random::SystemRandom;
 use crate::serve::open_store;
 
 pub(super) struct Stopped {
     store: Arc<SqliteStore>,
-    mint: Arc<dyn Mint>,
+    random: Arc<dyn RandomSource>,
 }
 
 impl Stopped {
@@ -32,9 +32,9 @@ impl Stopped {
                 format!("there is no data of a server in {}: --data names its directory", dir.display());
             return Err(WrongUsage(message).into());
         }
-        let mint: Arc<dyn Mint> = Arc::new(RealMint::default());
+        let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
         let key_file = key_file.map(Path::to_owned).unwrap_or_default();
-        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &mint, Alarm::default()).map_err(
+        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &random, Alarm::default()).map_err(
             |error| match error.downcast_ref::<OpenError>() {
                 Some(owned @ OpenError::Owned { .. }) => WrongUsage(format!(
                     "{owned}; or ask the server that runs, with --server and without --data"
@@ -43,7 +43,7 @@ impl Stopped {
                 _ => error,
             },
         )?;
-        Ok(Self { store, mint })
+        Ok(Self { store, random })
     }
 
     pub(super) async fn list(&self) -> anyhow::Result<Vec<Value>> {
@@ -54,7 +54,7 @@ impl Stopped {
         let now = real_now();
         let read = token::read_create(body.to_string().as_bytes(), now).map_err(refused)?;
         let NewToken { name, grants, expires_at } = read;
-        let (token, secret) = Token::issue(name, grants, expires_at, now, &*self.mint);
+        let (token, secret) = Token::issue(name, grants, expires_at, now, &*self.random);
         match self.store.create_token(&token).await {
             Ok(()) => Ok(token::answer_with_secret(&token, &secret).to_value()),
             Err(WriteError::Trouble(error)) => Err(error).context("could not create the token"),
@@ -79,7 +79,7 @@ impl Stopped {
             }
             NewExpiry::Kept => {}
         }
-        let secret = TokenSecret::generate(&*self.mint);
+        let secret = TokenSecret::generate(&*self.random);
         token.hash = secret.hash();
         self.store.replace_token(&token).await.context("could not rotate the token")?;
         Ok(token::answer_with_secret(&token, &secret).to_value())

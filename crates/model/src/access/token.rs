@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::Grant;
-use crate::{Mint, Secret, guid, hex};
+use crate::{RandomSource, Secret, guid, hex};
 
 /// The prefix of every secret.
 const PREFIX: &str = "pct_";
@@ -61,10 +61,10 @@ impl Token {
         grants: Vec<Grant>,
         expires_at: Option<Timestamp>,
         now: Timestamp,
-        mint: &dyn Mint,
+        random: &dyn RandomSource,
     ) -> (Self, TokenSecret) {
-        let secret = TokenSecret::generate(mint);
-        let id = TokenId(guid(mint.random()));
+        let secret = TokenSecret::generate(random);
+        let id = TokenId(guid(random.random()));
         let (hash, created_at) = (secret.hash(), now);
         (Self { id, name, hash, grants, created_at, expires_at, last_used_at: None }, secret)
     }
@@ -81,13 +81,13 @@ pub struct TokenSecret(Secret);
 
 impl TokenSecret {
     /// A new one.
-    pub fn generate(mint: &dyn Mint) -> Self {
-        let mut random = [0; 32];
-        random[..16].copy_from_slice(&mint.random().to_be_bytes());
-        random[16..].copy_from_slice(&mint.random().to_be_bytes());
+    pub fn generate(random: &dyn RandomSource) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&random.random().to_be_bytes());
+        bytes[16..].copy_from_slice(&random.random().to_be_bytes());
         let mut text = String::with_capacity(PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS);
         text.push_str(PREFIX);
-        push_digits(&random, RANDOM_DIGITS, &mut text);
+        push_digits(&bytes, RANDOM_DIGITS, &mut text);
         let check = check_digits(&text);
         text.push_str(&check);
         Self(Secret::new(text))
@@ -175,7 +175,7 @@ mod tests {
 
     struct Counting(AtomicU64);
 
-    impl Mint for Counting {
+    impl RandomSource for Counting {
         fn random(&self) -> u128 {
             u128::from(self.0.fetch_add(1, Ordering::Relaxed))
         }
@@ -183,7 +183,7 @@ mod tests {
 
     struct Largest;
 
-    impl Mint for Largest {
+    impl RandomSource for Largest {
         fn random(&self) -> u128 {
             u128::MAX
         }
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn a_secret_reads_back_and_hashes_the_same() {
-        let mint = Counting(AtomicU64::new(0));
+        let random = Counting(AtomicU64::new(0));
         let mut seen = std::collections::HashSet::new();
         for _ in 0..100 {
-            let secret = TokenSecret::generate(&mint);
+            let secret = TokenSecret::generate(&random);
             let read = TokenSecret::parse(secret.expose()).unwrap();
             assert_eq!(read.hash(), secret.hash());
             assert!(seen.insert(secret.hash().0), "no two are alike");
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn an_issued_token_has_the_hash_of_its_secret_and_an_id_of_its_own() {
-        let mint = Counting(AtomicU64::new(0));
-        let issue = || Token::issue("ci".to_owned(), Vec::new(), None, Timestamp::UNIX_EPOCH, &mint);
+        let random = Counting(AtomicU64::new(0));
+        let issue = || Token::issue("ci".to_owned(), Vec::new(), None, Timestamp::UNIX_EPOCH, &random);
         let (one, secret) = issue();
         let (other, _) = issue();
         assert_eq!(one.hash, secret.hash());

@@ -50,7 +50,7 @@ struct PendingItem {
 impl Inspector {
     pub(super) async fn look_at_pending(&self, now: Instant) -> Result<(), Trouble> {
         let at = self.clock.now();
-        let pressure = self.load.as_ref().map(crate::load::Load::slot_pressure);
+        let pressure = self.status.as_ref().map(crate::status::RunnerStatus::slot_pressure);
         let full_targets = pressure.as_ref().map(|pressure| pressure.targets.clone()).unwrap_or_default();
         let ask = UnclaimedAsk { until: at, limit: ENTRIES_MAX, full_targets };
         let entries = self.store.unclaimed(&ask).await?;

@@ -77,7 +77,7 @@ impl Inspector {
     pub(super) async fn walk_on(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         while !*stop.borrow() {
             // One node walks for all.
-            if self.load.as_ref().is_some_and(|load| !load.first()) {
+            if self.status.as_ref().is_some_and(|status| !status.first()) {
                 pause(self.settings.look_every, &mut stop).await;
                 continue;
             }

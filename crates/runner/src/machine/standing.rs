@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use punctual_store::{NodeReport, Standing};
+use punctual_store::{NodeReport, NodeStanding};
 
 use super::Machine;
 
 impl Machine {
     /// The standing of the node has changed. If its lease has ended, its claims belong to others: those not
     /// begun are given back, attempts in flight are aborted, and finished ones are still offered to the store.
-    pub(crate) fn set_standing(&mut self, standing: Standing, uptime: Duration) {
+    pub(crate) fn set_standing(&mut self, standing: NodeStanding, uptime: Duration) {
         if standing == self.standing {
             return;
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::inspect::{Finding, FindingKind, Inspection, Subject};
 use punctual_model::{Clock, Entry, RetryPolicy, SkipReason};
-use punctual_runner::{Inspector, InspectorSettings, Load, RepairReport};
+use punctual_runner::{Inspector, InspectorSettings, RepairReport, RunnerStatus};
 use punctual_store::{Agenda, Survey};
 
 use crate::trouble::Troubled;
@@ -16,9 +16,9 @@ use crate::world::{World, at, minutely, once};
 
 const DAY: i64 = 86_400;
 
-fn inspector(world: &World, load: Load) -> Inspector {
+fn inspector(world: &World, status: RunnerStatus) -> Inspector {
     let store = Arc::clone(&world.store) as Arc<dyn Survey>;
-    Inspector::new(store, Arc::clone(&world.clock) as _, Some(load), InspectorSettings::default())
+    Inspector::new(store, Arc::clone(&world.clock) as _, Some(status), InspectorSettings::default())
 }
 
 fn findings(inspector: &Inspector) -> Vec<Finding> {
@@ -53,7 +53,7 @@ async fn a_step_forward_holds_firing_and_is_then_accepted() {
     let world = World::watched(10).await;
     world.put("ok", minutely("ok", 60)).await;
     let runner = world.runner();
-    let inspector = inspector(&world, runner.load());
+    let inspector = inspector(&world, runner.status());
     let running = runner.start().unwrap();
     world.clock.set(at(5 * DAY + 30));
     wait_for_finding(&world, &inspector, FindingKind::ClockHeld).await;
@@ -82,7 +82,7 @@ async fn a_step_forward_that_is_taken_back_in_time_fires_and_skips_nothing() {
     let world = World::watched(10).await;
     world.put("ok", minutely("ok", 60)).await;
     let runner = world.runner();
-    let inspector = inspector(&world, runner.load());
+    let inspector = inspector(&world, runner.status());
     let running = runner.start().unwrap();
     world.clock.set(at(5 * DAY));
     wait_for_finding(&world, &inspector, FindingKind::ClockHeld).await;
@@ -100,7 +100,7 @@ async fn after_a_step_back_a_job_resumes_at_its_next_occurrence() {
     let world = World::watched(0).await;
     world.put("ok", minutely("ok", 0)).await;
     let runner = world.runner();
-    let inspector = inspector(&world, runner.load());
+    let inspector = inspector(&world, runner.status());
     let running = runner.start().unwrap();
     world.wait_for_records("ok", 1).await;
     world.clock.set(at(5 * DAY));
@@ -163,7 +163,7 @@ async fn a_server_that_starts_after_the_clock_was_corrected_puts_jobs_back() {
     ahead.progress.entry = Some(Entry::scheduled(at(5 * DAY + 60)));
     world.write(ahead).await;
     let runner = world.runner();
-    let inspector = inspector(&world, runner.load());
+    let inspector = inspector(&world, runner.status());
     inspector.pass(|_| {}).await.unwrap();
     assert_eq!(kinds(&inspector), [FindingKind::Ahead]);
     let running = runner.start().unwrap();
@@ -246,7 +246,7 @@ async fn a_clock_that_nobody_can_set_is_not_watched() {
     job.progress.entry = Some(Entry::scheduled(at(DAY + 60)));
     let job = world.write(job).await;
     let runner = world.runner();
-    let inspector = inspector(&world, runner.load());
+    let inspector = inspector(&world, runner.status());
     let running = runner.start().unwrap();
     world.put("ok-2", once("ok-2", 0)).await;
     world.wait_for_records("ok-2", 1).await;

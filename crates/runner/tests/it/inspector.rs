@@ -6,25 +6,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_model::JobId;
-use punctual_model::inspect::{Census, Evidence, FindingKind, Inspection, RecordFacts, Subject};
-use punctual_runner::{Inspector, InspectorSettings, Load};
-use punctual_store::{
-    Agenda, ClaimAsk, CollectionEvidence, Extent, HeldClaim, HistoryCursor, MemoryStore, Resources, Survey,
-    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
-};
+use punctual_model::inspect::{Evidence, FindingKind, Inspection, Subject};
+use punctual_runner::{Inspector, InspectorSettings, RunnerStatus};
+use punctual_store::{Agenda, ClaimAsk, Layer, MemoryStore, Resources, Store, Survey, SurveyAsk, Trouble};
 use tokio::time::Instant;
 
 use crate::world::{World, at, minutely, once};
 
 const TOLERANCE: Duration = Duration::from_secs(120);
 
-fn inspector(world: &World, load: Option<Load>) -> Arc<Inspector> {
-    inspector_of(Arc::clone(&world.store) as Arc<dyn Survey>, world, load)
+fn inspector(world: &World, status: Option<RunnerStatus>) -> Arc<Inspector> {
+    inspector_of(Arc::clone(&world.store) as Arc<dyn Survey>, world, status)
 }
 
-fn inspector_of(store: Arc<dyn Survey>, world: &World, load: Option<Load>) -> Arc<Inspector> {
+fn inspector_of(store: Arc<dyn Survey>, world: &World, status: Option<RunnerStatus>) -> Arc<Inspector> {
     let settings = InspectorSettings { tolerance: TOLERANCE, ..InspectorSettings::default() };
-    Arc::new(Inspector::new(store, Arc::clone(&world.clock) as _, load, settings))
+    Arc::new(Inspector::new(store, Arc::clone(&world.clock) as _, status, settings))
 }
 
 /// What holds not, as name of the job and kind.
@@ -71,7 +68,7 @@ async fn an_entry_that_nobody_takes_is_overdue_after_the_tolerance_in_real_time(
     let world = World::new().await;
     let runner = world.runner();
     let mut steps = runner.steps();
-    let inspector = inspector(&world, Some(runner.load()));
+    let inspector = inspector(&world, Some(runner.status()));
     world.put("late", minutely("late", 0)).await;
     world.put("later", once("later", 7_200)).await;
     // A day has passed on the schedule's clock: a restart, a clock that was set, a virtual one.
@@ -117,7 +114,7 @@ async fn what_waits_behind_a_target_that_hangs_is_a_backlog() {
     }
     world.put("free", once("free", 0)).await;
     let runner = world.runner();
-    let inspector = inspector(&world, Some(runner.load()));
+    let inspector = inspector(&world, Some(runner.status()));
     let running = runner.start().unwrap();
     world.target.wait_for(2).await;
     world.wait_for_records("free", 1).await;
@@ -151,7 +148,7 @@ async fn what_waits_behind_a_target_that_hangs_is_a_backlog() {
 async fn a_claim_that_nobody_ends_is_stale() {
     let world = World::new().await;
     let runner = world.runner();
-    let inspector = inspector(&world, Some(runner.load()));
+    let inspector = inspector(&world, Some(runner.status()));
     world.put("lost", once("lost", 0)).await;
     world.put("ahead", once("ahead", 10_000)).await;
     let ask = ClaimAsk { until: at(10_000), limit: 10, full_targets: Vec::new() };
@@ -179,7 +176,7 @@ async fn a_busy_runner_gives_no_false_alarm() {
         world.put(&name, minutely(&name, 0)).await;
     }
     let runner = world.runner();
-    let inspector = inspector(&world, Some(runner.load()));
+    let inspector = inspector(&world, Some(runner.status()));
     let running = runner.start().unwrap();
     let began = Instant::now();
     for round in 1..=40_usize {
@@ -226,13 +223,9 @@ struct Fickle {
 }
 
 #[async_trait]
-impl Survey for Fickle {
-    async fn extent(&self) -> Result<Extent, Trouble> {
-        self.inner.extent().await
-    }
-
-    async fn census(&self, faulted_limit: usize) -> Result<Census, Trouble> {
-        self.inner.census(faulted_limit).await
+impl Layer for Fickle {
+    fn below(&self) -> Arc<dyn Store> {
+        self.inner.clone()
     }
 
     async fn survey(&self, ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble> {
@@ -245,30 +238,9 @@ impl Survey for Fickle {
         Ok(page)
     }
 
-    async fn survey_collections(&self, after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble> {
-        self.inner.survey_collections(after, limit).await
-    }
-
     async fn damage(&self, subject: &Subject) -> Result<Option<String>, Trouble> {
         let damage = self.damage.lock().unwrap();
         Ok(damage.iter().find(|(of, _)| of == subject).map(|(_, detail)| detail.clone()))
-    }
-
-    async fn record_facts(
-        &self,
-        job: JobId,
-        after: Option<HistoryCursor>,
-        limit: usize,
-    ) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble> {
-        self.inner.record_facts(job, after, limit).await
-    }
-
-    async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
-        self.inner.unclaimed(ask).await
-    }
-
-    async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
-        self.inner.held().await
     }
 
     async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {

@@ -51,8 +51,8 @@ async fn a_task_of_the_inspector_that_panics_is_noticed_and_told_by_its_report()
         let world = World::new().await;
         let supervisor = Supervisor::default();
         let clock = Arc::clone(&world.clock);
-        let load = Some(world.runner().load());
-        let inspector = Inspector::new(panicking(&world, call), clock, load, InspectorSettings::default());
+        let status = Some(world.runner().status());
+        let inspector = Inspector::new(panicking(&world, call), clock, status, InspectorSettings::default());
         let inspector = Arc::new(inspector.supervised(&supervisor));
         assert_eq!(inspector.failure(), None);
         let inspecting = inspector.start();

@@ -5,18 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use punctual_model::JobState;
 use punctual_model::decide::Repair;
-use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 use punctual_recurrence::{Frequency, Rule};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Archive, Claim, ClaimAsk, CollectionDecision, CollectionEvidence,
-    CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim, HistoryAsk, HistoryCursor,
-    JobWrite, JobsAsk, MemoryStore, Page, Repaired, Resources, Roster, Settled, Settlement, StoredRecord,
-    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, WriteError,
+    Agenda, Claim, ClaimAsk, Fence, Layer, MemoryStore, Repaired, Settled, Settlement, Store, Survey, Trouble,
 };
-use tokio::sync::watch;
 use tracing::Level;
 
 use crate::captured::Captured;
@@ -87,7 +82,20 @@ fn check(left: &AtomicUsize, doing: &'static str) -> Result<(), Trouble> {
 }
 
 #[async_trait]
-impl Agenda for Troubled {
+impl Layer for Troubled {
+    fn below(&self) -> Arc<dyn Store> {
+        self.inner.clone()
+    }
+
+    fn around<T: Send, E: From<Trouble> + Send>(
+        &self,
+        call: &'static str,
+        made: impl Future<Output = Result<T, E>> + Send,
+    ) -> impl Future<Output = Result<T, E>> + Send {
+        self.stumble(call);
+        made
+    }
+
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         self.stumble("claim");
         check(&self.claims, "claim")?;
@@ -133,81 +141,10 @@ impl Agenda for Troubled {
         self.inner.release(fences).await
     }
 
-    async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        self.inner.next_due(full_targets).await
-    }
-
-    async fn in_flight(&self, jobs: &[JobId]) -> Result<Vec<JobId>, Trouble> {
-        self.inner.in_flight(jobs).await
-    }
-
-    async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {
-        self.inner.ahead(ask).await
-    }
-
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
         check(&self.repairs, "repair")?;
         self.inner.repair(repairs).await
     }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changes()
-    }
-}
-
-impl Roster for Troubled {}
-
-/// Passes the calls on that a runner does not make.
-macro_rules! pass_on {
-    ($trait:ident: $($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
-        #[async_trait]
-        impl $trait for Troubled {
-            $(async fn $name(&self, $($argument: $type),*) -> $answer {
-                self.stumble(stringify!($name));
-                self.inner.$name($($argument),*).await
-            })*
-        }
-    };
-}
-
-pass_on! { Resources:
-    collection(key: &CollectionKey) -> Result<Option<Collection>, Trouble>;
-    collections(ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble>;
-    put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
-    edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
-    delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
-    find_job(key: &JobKey) -> Result<FoundJob, Trouble>;
-    job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
-    jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble>;
-    put_job(write: JobWrite) -> Result<Job, WriteError>;
-    delete_job(key: &JobKey) -> Result<bool, Trouble>;
-    group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
-    groups(subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
-    put_group(group: &Group) -> Result<bool, Trouble>;
-    delete_group(key: &GroupKey) -> Result<bool, Trouble>;
-    unregistered(subscription: &Name) -> Result<bool, Trouble>;
-    set_unregistered(subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
-}
-
-pass_on! { Archive:
-    history(ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
-    records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
-    skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
-    pruned_before(job: JobId) -> Result<Option<Timestamp>, Trouble>;
-    prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
-    prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;
-    purge(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
-}
-
-pass_on! { Survey:
-    extent() -> Result<Extent, Trouble>;
-    census(faulted_limit: usize) -> Result<Census, Trouble>;
-    survey(ask: &SurveyAsk) -> Result<Vec<Evidence>, Trouble>;
-    survey_collections(after: i64, limit: usize) -> Result<Vec<CollectionEvidence>, Trouble>;
-    damage(subject: &Subject) -> Result<Option<String>, Trouble>;
-    record_facts(job: JobId, after: Option<HistoryCursor>, limit: usize) -> Result<Vec<(HistoryCursor, RecordFacts)>, Trouble>;
-    unclaimed(ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble>;
-    held() -> Result<Vec<HeldClaim>, Trouble>;
 }
 
 #[tokio::test(flavor = "multi_thread")]

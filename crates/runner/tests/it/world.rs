@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_model::decide::{self, EditContext};
 use punctual_model::{
     Action, ActionKind, Clock, ClockReading, ClockWatch, Collection, CollectionKey, CollectionState, Firing,
-    Go, HttpAction, Job, JobKey, JobSpec, Mint, Outcome, OutcomeKind, Record, RetryPolicy, Skip, Sku,
+    Go, HttpAction, Job, JobKey, JobSpec, Outcome, OutcomeKind, RandomSource, Record, RetryPolicy, Skip, Sku,
 };
 use punctual_recurrence::{Frequency, Rule};
 use punctual_runner::{Dispatcher, Log, Observer, Runner, Settings};
@@ -67,7 +67,7 @@ impl Clock for ManualClock {
 #[derive(Default)]
 struct Counting(AtomicU64);
 
-impl Mint for Counting {
+impl RandomSource for Counting {
     fn random(&self) -> u128 {
         u128::from(self.0.fetch_add(1, Ordering::Relaxed)) << 64
     }
@@ -238,8 +238,8 @@ impl World {
 
     pub(crate) fn runner_heard_by(&self, store: Arc<dyn Store>, observer: Arc<dyn Observer>) -> Runner {
         let (target, clock) = (Arc::clone(&self.target), Arc::clone(&self.clock));
-        let mint = Arc::new(Counting::default());
-        Runner::new(store, target, clock, mint, observer, self.settings.clone())
+        let random = Arc::new(Counting::default());
+        Runner::new(store, target, clock, random, observer, self.settings.clone())
     }
 
     /// Puts a job as the API does. Its target is the part of its name before a dash.

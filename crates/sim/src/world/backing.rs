@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_store::{Cluster, Fence, KeyRing, MemoryStore, Vault};
 use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ pub enum Backing {
 
 /// What is needed to open the store again.
 pub(super) struct Opened {
-    pub(super) mint: Arc<dyn Mint>,
+    pub(super) random: Arc<dyn RandomSource>,
     directory: Option<TempDir>,
     vault: Arc<Vault>,
     pub(super) cluster: Option<Arc<Cluster>>,
@@ -33,14 +33,14 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(backing: Backing) -> (Self, AnyStore) {
-        let mint: Arc<dyn Mint> = Arc::new(Counting::default());
-        let vault = Arc::new(Vault::new(&KeyRing::generate(&*mint)));
+        let random: Arc<dyn RandomSource> = Arc::new(Counting::default());
+        let vault = Arc::new(Vault::new(&KeyRing::generate(&*random)));
         let directory = match backing {
             Backing::Memory | Backing::Leased => None,
             Backing::Sqlite => Some(tempfile::tempdir().expect("a directory for a store can be made")),
         };
         let cluster = (backing == Backing::Leased).then(Arc::<Cluster>::default);
-        let opened = Self { mint, directory, vault, cluster };
+        let opened = Self { random, directory, vault, cluster };
         let store = match &opened.cluster {
             Some(cluster) => cluster.shared_store(),
             None => opened.sqlite().unwrap_or_else(|| Arc::new(MemoryStore::new())),
@@ -50,7 +50,7 @@ impl Opened {
 
     fn sqlite(&self) -> Option<AnyStore> {
         let directory = self.directory.as_ref()?;
-        let mut options = Options::new(directory.path(), Arc::clone(&self.vault), Arc::clone(&self.mint));
+        let mut options = Options::new(directory.path(), Arc::clone(&self.vault), Arc::clone(&self.random));
         options.synchronous = Synchronous::Off;
         options.reader_count = 2;
         Some(Arc::new(SqliteStore::open(options).expect("a store that nobody owns can be opened")))

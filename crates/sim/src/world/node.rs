@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_runner::{Log, Runner, Settings, Steps};
 use punctual_store::{Fence, LeasedStore, Roster};
 
@@ -28,7 +28,7 @@ pub(super) struct Node {
     gate: Gate,
     shared: Shared,
     script: Script,
-    mint: Arc<dyn Mint>,
+    random: Arc<dyn RandomSource>,
     /// Its own way to the store, where nodes have leases.
     leased: Option<Arc<LeasedStore>>,
     runner: Runner,
@@ -51,9 +51,9 @@ impl Node {
         opened: &Opened,
     ) -> Self {
         let (clock, gate) = (clock.another(), Gate::default());
-        let mint = Arc::clone(&opened.mint);
+        let random = Arc::clone(&opened.random);
         let leased = opened.cluster.as_ref().map(|cluster| Arc::new(cluster.join()));
-        let runner = runner(index, shared, leased.as_ref(), &clock, &gate, script, &mint);
+        let runner = runner(index, shared, leased.as_ref(), &clock, &gate, script, &random);
         let steps = Some(runner.steps());
         let (shared, script, seen) = (shared.clone(), script.clone(), clock.uptime());
         Self {
@@ -63,7 +63,7 @@ impl Node {
             gate,
             shared,
             script,
-            mint,
+            random,
             leased,
             runner,
             steps,
@@ -213,7 +213,7 @@ impl Node {
             &self.clock,
             &self.gate,
             &self.script,
-            &self.mint,
+            &self.random,
         );
         self.steps = Some(self.runner.steps());
         self.seen = self.clock.uptime();
@@ -244,7 +244,7 @@ fn runner(
     clock: &NodeClock,
     gate: &Gate,
     script: &Script,
-    mint: &Arc<dyn Mint>,
+    random: &Arc<dyn RandomSource>,
 ) -> Runner {
     let store = WatchedStore {
         node: Some(index),
@@ -263,5 +263,5 @@ fn runner(
     let (slots, slots_per_target) = SLOTS[index];
     let settings = Settings { slots, slots_per_target, poll: NEVER, ..Settings::default() };
     let (receiver, clock) = (Arc::new(receiver), Arc::new(clock.clone()));
-    Runner::new(Arc::new(store), receiver, clock, Arc::clone(mint), Arc::new(Log), settings)
+    Runner::new(Arc::new(store), receiver, clock, Arc::clone(random), Arc::new(Log), settings)
 }

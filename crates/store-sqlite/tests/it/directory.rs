@@ -50,9 +50,9 @@ fn a_directory_that_is_a_file_is_refused_by_name() {
 fn another_key_is_noticed_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
     drop(open(dir.path()));
-    let mint = Counting::default();
-    punctual_model::Mint::random(&mint);
-    let other = KeyRing::generate(&mint);
+    let random = Counting::default();
+    punctual_model::RandomSource::random(&random);
+    let other = KeyRing::generate(&random);
     let error = SqliteStore::open(options(dir.path(), &other)).unwrap_err();
     assert!(matches!(error, OpenError::WrongKey(_)), "{error}");
     open(dir.path());

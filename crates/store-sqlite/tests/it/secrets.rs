@@ -100,11 +100,11 @@ async fn new_keys_take_the_place_of_others_only_if_nothing_was_sealed_with_those
     let mut job = world.put_job(a_job(collection.key.job("j"), Some(at(0))), &collection).await.unwrap();
     drop(world);
     let other = |number: usize| {
-        let mint = crate::world::Counting::default();
+        let random = crate::world::Counting::default();
         (0..number).for_each(|_| {
-            punctual_model::Mint::random(&mint);
+            punctual_model::RandomSource::random(&random);
         });
-        let mut options = options(dir.path(), &punctual_store::KeyRing::generate(&mint));
+        let mut options = options(dir.path(), &punctual_store::KeyRing::generate(&random));
         options.new_keys = true;
         options
     };

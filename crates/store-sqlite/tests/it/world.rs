@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use punctual_model::Mint;
+use punctual_model::RandomSource;
 use punctual_store::{KeyRing, Vault};
 use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
 
-/// A mint that counts, so that tests repeat.
+/// A random that counts, so that tests repeat.
 #[derive(Default)]
 pub(crate) struct Counting(AtomicU64);
 
-impl Mint for Counting {
+impl RandomSource for Counting {
     fn random(&self) -> u128 {
         let next = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         u128::from(next).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)

@@ -3,7 +3,7 @@
 //! The plain form is each secret with its length before it, in the order of the document's numbers. Plain
 //! buffers are overwritten after use.
 
-use punctual_model::{JobId, Mint, Secret};
+use punctual_model::{JobId, RandomSource, Secret};
 
 use super::CodecError;
 use crate::{SealContext, Vault, VaultError};
@@ -27,7 +27,7 @@ impl<'a> Outgoing<'a> {
         self.secrets.len() - 1
     }
 
-    pub(super) fn seal(self, job: JobId, vault: &Vault, mint: &dyn Mint) -> Option<Vec<u8>> {
+    pub(super) fn seal(self, job: JobId, vault: &Vault, random: &dyn RandomSource) -> Option<Vec<u8>> {
         if self.secrets.is_empty() {
             return None;
         }
@@ -40,7 +40,7 @@ impl<'a> Outgoing<'a> {
             plain.extend_from_slice(&length.to_be_bytes());
             plain.extend_from_slice(text);
         }
-        let sealed = vault.seal(seal_context(job), &plain, mint);
+        let sealed = vault.seal(seal_context(job), &plain, random);
         wipe(plain);
         Some(sealed)
     }

@@ -19,7 +19,7 @@ mod leased {
         (Arc::new(Arc::new(Cluster::default()).join()), ())
     }
 
-    punctual_store::conformance!(crate::leased::make);
+    punctual_store::conformance_of_jobs!(crate::leased::make);
 }
 
 async fn make_two() -> (Arc<dyn Store>, Arc<dyn Store>, ()) {
