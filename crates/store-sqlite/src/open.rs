@@ -228,6 +228,10 @@ fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
     if !replaced {
         opened.map_err(OpenError::WrongKey)?;
     }
+    if replaced {
+        // They can't be opened any more, and are made anew when they are needed.
+        conn.execute(query::delete_server_secrets, [])?;
+    }
     if replaced || Vault::key_of(&check) != Ok(options.vault.newest()) {
         conn.execute(query::set_key_check, params![seal()])?;
     }

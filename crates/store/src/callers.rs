@@ -1,10 +1,11 @@
-//! Callers: tokens and their grants.
+//! Callers: tokens and their grants, and the secrets by which the server knows them.
 //!
 //! Tokens are few and needed for every request, so authentication keeps all of them in memory and reads them
 //! again when they change; nothing here is in the path of a request.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::Secret;
 use punctual_model::access::{Token, TokenId};
 use tokio::sync::watch;
 
@@ -33,6 +34,13 @@ pub trait Callers: Send + Sync {
     /// Records when tokens were last used. Times before the recorded one and deleted tokens are ignored. Does
     /// not count as a change.
     async fn note_token_uses(&self, uses: &[(TokenId, Timestamp)]) -> Result<(), Trouble>;
+
+    /// A secret of the server itself, such as the key that it signs with; none if none was kept by this name.
+    async fn server_secret(&self, name: &'static str) -> Result<Option<Secret>, Trouble>;
+
+    /// Keeps a secret of the server, unless one is kept by this name already. Answers the one that is kept, so that
+    /// all nodes of a store have the same.
+    async fn keep_server_secret(&self, name: &'static str, secret: &Secret) -> Result<Secret, Trouble>;
 
     /// Changes whenever a token is created, replaced or deleted. It has no content: a receiver reads the tokens
     /// again.

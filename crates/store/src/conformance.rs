@@ -71,6 +71,7 @@ macro_rules! conformance {
             a_deleted_token_is_gone
             uses_are_noted_and_never_go_back
             changes_of_tokens_are_told
+            of_two_server_secrets_the_first_is_kept
             there_are_only_so_many_tokens
         }
     };
@@ -89,6 +90,7 @@ macro_rules! conformance_of_jobs {
             jobs_are_listed_by_name_and_state
             a_collection_makes_its_group
             a_group_reads_back
+            subscriptions_are_those_that_have_a_group
             registration_is_remembered
             deleting_a_job_takes_all_that_is_its
             deleting_a_collection_takes_its_jobs

@@ -88,6 +88,7 @@ layer! {
         delete_job(key: &JobKey) -> Result<bool, Trouble>;
         group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
         groups(subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
+        subscriptions() -> Result<Vec<Name>, Trouble>;
         put_group(group: &Group) -> Result<bool, Trouble>;
         delete_group(key: &GroupKey) -> Result<bool, Trouble>;
         unregistered(subscription: &Name) -> Result<bool, Trouble>;

@@ -52,6 +52,7 @@ pub use page::{Page, PageRow, Unreadable};
 pub use repair::{AheadAsk, AheadPage, Repaired};
 pub use resources::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Resources,
+    SUBSCRIPTIONS_MAX,
 };
 pub use roster::{BootInstant, Node, NodeReport, NodeStanding, Roster};
 pub use survey::{

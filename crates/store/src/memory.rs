@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use punctual_model::access::{Token, TokenHash, TokenId};
 use punctual_model::{
-    Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
+    Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Secret, Skip,
 };
 use tokio::sync::watch;
 
@@ -79,6 +79,7 @@ struct State {
     unregistered: BTreeSet<Name>,
     tokens: BTreeMap<TokenId, Token>,
     token_names: BTreeMap<Name, TokenId>,
+    server_secrets: HashMap<&'static str, Secret>,
     token_hashes: HashMap<TokenHash, TokenId>,
     last_job: i64,
     last_sequence: i64,
@@ -102,6 +103,7 @@ impl Default for State {
             unregistered: BTreeSet::new(),
             tokens: BTreeMap::new(),
             token_names: BTreeMap::new(),
+            server_secrets: HashMap::new(),
             token_hashes: HashMap::new(),
             last_job: 0,
             last_sequence: 0,

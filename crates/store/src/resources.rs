@@ -14,6 +14,9 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Jo
 
 use crate::{Page, Trouble, WriteError};
 
+/// The most subscriptions that are listed; the API has no pages of them.
+pub const SUBSCRIPTIONS_MAX: usize = 10_000;
+
 /// Reads and writes groups, collections and jobs. Each method is one transaction.
 #[async_trait]
 pub trait Resources: Send + Sync {
@@ -71,6 +74,9 @@ pub trait Resources: Send + Sync {
 
     /// The groups of a subscription by name, in one page.
     async fn groups(&self, subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
+
+    /// The subscriptions that have a group, by name; at most [`SUBSCRIPTIONS_MAX`].
+    async fn subscriptions(&self) -> Result<Vec<Name>, Trouble>;
 
     /// Writes a group. True if it is new.
     async fn put_group(&self, group: &Group) -> Result<bool, Trouble>;

@@ -6,7 +6,7 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Na
 use punctual_store::codec::Number;
 use punctual_store::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Page, Resources,
-    Trouble, WriteError,
+    SUBSCRIPTIONS_MAX, Trouble, WriteError,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -123,6 +123,15 @@ impl Resources for SqliteStore {
                 let nowhere = || GroupKey { subscription: subscription.clone(), name: "".into() };
                 let subject = Subject::Group(key.clone().unwrap_or_else(nowhere));
                 (key.map(|key| key.name), subject, row::group(row))
+            })
+        });
+        read.await
+    }
+
+    async fn subscriptions(&self) -> Result<Vec<Name>, Trouble> {
+        let read = self.readers.call_long("list subscriptions", |conn| {
+            row::many(conn, query::subscriptions, [bound(SUBSCRIPTIONS_MAX)], |row| {
+                Ok(Name::new(row.get::<_, String>(0)?))
             })
         });
         read.await

@@ -45,6 +45,13 @@ impl WriterState {
         Ok(self.conn.prepare_cached(query::delete_token)?.execute([&id.0])? == 1)
     }
 
+    /// Keeps a sealed secret unless there is one by this name; answers the one that is kept.
+    pub(crate) fn keep_server_secret(&mut self, name: &str, sealed: &[u8]) -> Result<Vec<u8>, SqliteError> {
+        self.conn.prepare_cached(query::insert_server_secret)?.execute(params![name, sealed])?;
+        let kept = row::one(&self.conn, query::server_secret, [name], |row| Ok(row.get(0)?))?;
+        Ok(kept.unwrap_or_else(|| sealed.to_vec()))
+    }
+
     pub(crate) fn note_token_uses(&mut self, uses: &[(TokenId, Timestamp)]) -> Result<(), SqliteError> {
         let mut statement = self.conn.prepare_cached(query::note_token_use)?;
         for (id, used_at) in uses {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use punctual_model::access::{Grant, Role, Token, TokenHash, TokenId};
-use punctual_model::{CollectionKey, Scope};
+use punctual_model::{CollectionKey, Scope, Secret};
 
 use super::world::at;
 use crate::{Callers, Refusal, TOKENS_MAX, WriteError};
@@ -119,6 +119,16 @@ pub async fn changes_of_tokens_are_told(store: Arc<dyn Callers>) {
     assert!(!told(), "a use is no change");
     store.delete_token(&token.id).await.unwrap();
     assert!(told(), "of a deleted one");
+}
+
+pub async fn of_two_server_secrets_the_first_is_kept(store: Arc<dyn Callers>) {
+    let (one, other) = (Secret::new("one"), Secret::new("other"));
+    assert_eq!(store.server_secret("a key").await.unwrap(), None);
+    assert_eq!(store.keep_server_secret("a key", &one).await.unwrap(), one);
+    assert_eq!(store.keep_server_secret("a key", &other).await.unwrap(), one);
+    assert_eq!(store.server_secret("a key").await.unwrap(), Some(one));
+    assert_eq!(store.server_secret("another key").await.unwrap(), None);
+    assert_eq!(store.keep_server_secret("another key", &other).await.unwrap(), other);
 }
 
 pub async fn there_are_only_so_many_tokens(store: Arc<dyn Callers>) {

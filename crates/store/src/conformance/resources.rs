@@ -307,6 +307,24 @@ pub async fn a_collection_makes_its_group(store: Arc<dyn Store>) {
     assert_eq!(world.store.groups(&"sub".into()).await.unwrap().items, [group]);
 }
 
+pub async fn subscriptions_are_those_that_have_a_group(store: Arc<dyn Store>) {
+    assert_eq!(store.subscriptions().await.unwrap(), []);
+    let key =
+        |subscription: &str, name: &str| GroupKey { subscription: subscription.into(), name: name.into() };
+    for key in [key("b", "g1"), key("A", "g1"), key("B", "g2"), key("c", "g1")] {
+        let group = Group { key, location: "West US".to_owned(), tags: Vec::new(), created_at: at(0) };
+        assert!(store.put_group(&group).await.unwrap());
+    }
+    let shown = async || {
+        let found = store.subscriptions().await.unwrap();
+        found.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown().await, ["A", "b", "c"]);
+    store.delete_group(&key("c", "g1")).await.unwrap();
+    store.delete_group(&key("b", "g1")).await.unwrap();
+    assert_eq!(shown().await, ["A", "B"]);
+}
+
 pub async fn a_group_reads_back(store: Arc<dyn Store>) {
     let key = |name: &str| GroupKey { subscription: "Sub".into(), name: name.into() };
     let mut group = Group {

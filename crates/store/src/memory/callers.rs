@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::Name;
 use punctual_model::access::{Token, TokenId};
+use punctual_model::{Name, Secret};
 use tokio::sync::watch;
 
 use super::MemoryStore;
@@ -72,6 +72,14 @@ impl Callers for MemoryStore {
             }
         }
         Ok(())
+    }
+
+    async fn server_secret(&self, name: &'static str) -> Result<Option<Secret>, Trouble> {
+        Ok(self.state().server_secrets.get(name).cloned())
+    }
+
+    async fn keep_server_secret(&self, name: &'static str, secret: &Secret) -> Result<Secret, Trouble> {
+        Ok(self.state().server_secrets.entry(name).or_insert_with(|| secret.clone()).clone())
     }
 
     fn token_changes(&self) -> watch::Receiver<u64> {

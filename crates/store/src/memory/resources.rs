@@ -6,7 +6,7 @@ use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Na
 use super::{MemoryStore, State, page};
 use crate::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Page, Refusal,
-    Resources, Trouble, WriteError,
+    Resources, SUBSCRIPTIONS_MAX, Trouble, WriteError,
 };
 
 #[async_trait]
@@ -94,6 +94,14 @@ impl Resources for MemoryStore {
         let state = self.state();
         let found = state.groups.values().filter(|group| group.key.subscription == *subscription);
         Ok(page(found.map(|group| (group.key.name.clone(), group.clone())), usize::MAX))
+    }
+
+    async fn subscriptions(&self) -> Result<Vec<Name>, Trouble> {
+        let state = self.state();
+        let mut found: Vec<Name> = state.groups.keys().map(|key| key.subscription.clone()).collect();
+        found.dedup();
+        found.truncate(SUBSCRIPTIONS_MAX);
+        Ok(found)
     }
 
     async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {

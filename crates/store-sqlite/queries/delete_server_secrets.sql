@@ -1,0 +1,2 @@
+-- delete_server_secrets: all of the few rows
+DELETE FROM server_secrets
