@@ -3,10 +3,12 @@
 //! All tokens are kept in memory, by the hash of their secret, so that a request asks no store. Whatever changes
 //! them is told by [`Callers::token_changes`], and they are read again; the endpoints of tokens wait for that, so that
 //! a token that was revoked is refused when its owner is told so. Uses are kept beside the tokens and written once a
-//! minute. Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
+//! minute. Whoever signed in by a token's id and secret sends a JWT instead, which is looked up there as well
+//! ([`principal`]). Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
 
 mod answer;
 mod known;
+mod principal;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, header};
 use jiff::Timestamp;
+use punctual_jwt::Parsed;
 use punctual_model::Clock;
 use punctual_model::access::{Caller, Token, TokenSecret};
 use punctual_store::{Callers, Trouble};
@@ -22,6 +25,7 @@ use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::answer::Unidentified;
 use self::known::Known;
+use self::principal::Signer;
 
 /// How often uses are written.
 const NOTE_INTERVAL: Duration = Duration::from_secs(60);
@@ -52,13 +56,15 @@ pub struct Access {
     required: AtomicBool,
     /// Held while tokens are read and put in place: an older reading must not take the place of a newer one.
     reading: Mutex<bool>,
+    signer: Signer,
 }
 
 impl Access {
     /// Knows nobody before the first [refresh](Self::refresh). The clock is the real one.
     pub fn new(store: Arc<dyn Callers>, clock: Arc<dyn Clock>, mode: AccessMode) -> Self {
         let required = AtomicBool::new(mode != AccessMode::Off);
-        Self { store, clock, mode, known: RwLock::default(), required, reading: Mutex::new(false) }
+        let (known, reading, signer) = (RwLock::default(), Mutex::new(false), Signer::default());
+        Self { store, clock, mode, known, required, reading, signer }
     }
 
     /// Reads the tokens anew. What was changed before the call is in force after it.
@@ -123,12 +129,16 @@ impl Access {
     }
 
     /// Who sent a request with these headers.
-    pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Caller, Unidentified> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Unidentified> {
         if !self.required() {
             return Ok(Caller::anonymous());
         }
         let now = self.now();
-        let secret = read_secret(headers, now)?;
+        let token = read_bearer(headers, now)?;
+        let Some(secret) = TokenSecret::parse(token) else {
+            let parsed = Parsed::read(token).map_err(|_| Unidentified::Invalid { why: NO_TOKEN, now })?;
+            return self.principal(token, parsed).await?.ok_or_else(|| Unidentified::unknown(now));
+        };
         let known = self.known();
         let Some(entry) = known.find(&secret.hash()) else { return Err(Unidentified::unknown(now)) };
         if let Some(expired_at) = entry.expires_at.filter(|expires_at| *expires_at <= now) {
@@ -162,8 +172,12 @@ impl Access {
     }
 }
 
-/// The secret that a request carries.
-fn read_secret(headers: &HeaderMap, now: Timestamp) -> Result<TokenSecret, Unidentified> {
+/// Why something is refused that is no token at all.
+const NO_TOKEN: &str = "It is no token: those of this server have 53 characters and begin with 'pct_', others are JSON Web \
+                        Tokens. It may be cut off or mistyped.";
+
+/// The token that a request carries.
+fn read_bearer(headers: &HeaderMap, now: Timestamp) -> Result<&str, Unidentified> {
     let invalid = |why| Unidentified::Invalid { why, now };
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next().ok_or(Unidentified::Missing)?;
@@ -177,7 +191,5 @@ fn read_secret(headers: &HeaderMap, now: Timestamp) -> Result<TokenSecret, Unide
     if !scheme.eq_ignore_ascii_case("Bearer") {
         return Err(invalid("The 'Authorization' header must be 'Bearer' and a token."));
     }
-    TokenSecret::parse(token.trim()).ok_or_else(|| {
-        invalid("It is not one of this server's: those have 53 characters and begin with 'pct_'. It may be cut off or mistyped.")
-    })
+    Ok(token.trim())
 }

@@ -8,8 +8,8 @@ mod put;
 mod switch;
 
 pub(crate) use delete::delete;
-pub(crate) use get::get;
-pub(crate) use list::list;
+pub(crate) use get::{get, head};
+pub(crate) use list::{gather, list};
 pub(crate) use patch::patch;
 pub(crate) use put::put;
 pub(crate) use switch::switch;

@@ -11,7 +11,7 @@ mod put;
 mod run;
 
 pub(crate) use delete::delete;
-pub(crate) use get::get;
+pub(crate) use get::{get, head};
 pub(crate) use history::history;
 pub(crate) use list::list;
 pub(crate) use occurrences::occurrences;

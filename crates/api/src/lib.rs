@@ -20,10 +20,13 @@ mod operation;
 mod provider;
 mod refused;
 mod request;
+mod resource;
 mod right;
 mod route;
 mod serve;
+mod sign_in;
 mod state;
+mod subscription;
 mod token;
 mod unreadable;
 

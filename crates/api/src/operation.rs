@@ -2,7 +2,7 @@
 //!
 //! Dispatch, logs, metrics and authorization all use it, so that they agree.
 
-use punctual_arm::split_path;
+use punctual_arm::{collapsed, sign_in, split_path};
 use punctual_model::{CollectionKey, GroupKey, JobKey, Level, Name, Scope};
 
 use crate::route::{Endpoint, ROUTES};
@@ -56,6 +56,8 @@ pub enum Verb {
     Unregister,
     /// Gives another secret.
     Rotate,
+    /// Gives a token to whoever shows an id and a secret.
+    SignIn,
 }
 
 /// Why a request has no operation.
@@ -70,8 +72,11 @@ pub(crate) enum NoOperation {
 impl Operation {
     /// The operation of a method and a path.
     pub(crate) fn find(method: &str, path: &str) -> Result<Self, NoOperation> {
-        let (scope, tail) = split_path(path).ok_or(NoOperation::Path)?;
+        let path = collapsed(path);
+        let (scope, tail) = split_path(&path).ok_or(NoOperation::Path)?;
         let level = scope.level();
+        let canonical = (level == Level::Everything).then(|| sign_in::canonical_tail(tail)).flatten();
+        let tail = canonical.as_deref().unwrap_or(tail);
         let mut here =
             ROUTES.iter().filter(|route| route.level == level && fits(route.tail, tail)).peekable();
         if here.peek().is_none() {
@@ -142,6 +147,7 @@ impl Route {
             Verb::Register => "register/action",
             Verb::Unregister => "unregister/action",
             Verb::Rotate => "rotate/action",
+            Verb::SignIn => "signIn/action",
         };
         format!("{}/{done}", self.resource)
     }
@@ -241,9 +247,10 @@ mod tests {
             "",
             "/x",
             "/healthz/x",
-            "/subscriptions",
-            "/subscriptions/s",
-            "/subscriptions//providers",
+            "/tenants/t",
+            "/adfs/token",
+            "/adfs/t/u/oauth2/token",
+            "/subscriptions/s/oauth2/token",
             "/subscriptions/s/x",
             "/subscriptions/s/operationresults",
             "/subscriptions/s/providers/Microsoft.Storage",
@@ -258,6 +265,26 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_found_in_every_way_that_clients_write_it() {
+        let check = |method: &str, path: &str, name: &str| {
+            let found = Operation::find(method, path);
+            assert_eq!(found.map(|found| found.route.name), Ok(name), "{path}");
+        };
+        for tenant in ["t", "adfs", "ADFS/t", "adfs/my.org", "/adfs", "subscription"] {
+            check("POST", &format!("/{tenant}/oauth2/token"), "issueToken");
+            check("POST", &format!("/{tenant}/OAUTH2/v2.0/token/"), "issueToken");
+            check("GET", &format!("/{tenant}/v2.0/.well-known/openid-configuration"), "openIdConfiguration");
+            check("GET", &format!("/{tenant}/discovery/v2.0/keys"), "listSigningKeys");
+        }
+        check("GET", "//metadata/endpoints/", "cloudMetadata");
+        check("GET", "/subscriptions/", "listSubscriptions");
+        check("GET", "//subscriptions//s//", "getSubscription");
+        let group = "/subscriptions/s/resourcegroups/g/providers/Microsoft.Scheduler";
+        check("HEAD", &format!("{group}//jobCollections/c"), "probeCollection");
+        check("PUT", &format!("{group}/jobCollections//c/jobs//j/"), "putJob");
+    }
+
+    #[test]
     fn a_method_that_a_path_does_not_have_is_told_which_it_has() {
         let check = |method: &str, path: &str, allowed: &str| {
             let expected = NoOperation::Method { allowed: allowed.to_owned() };
@@ -267,7 +294,7 @@ mod tests {
         check("get", "/healthz", "GET, HEAD");
         check("PATCH", "/subscriptions/s/resourceGroups/g", "GET, HEAD, PUT, DELETE");
         let base = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
-        check("POST", &format!("{base}/c/jobs/j"), "GET, PUT, PATCH, DELETE");
+        check("POST", &format!("{base}/c/jobs/j"), "GET, HEAD, PUT, PATCH, DELETE");
         check("GET", &format!("{base}/c/jobs/j/run"), "POST");
     }
 }

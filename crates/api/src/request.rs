@@ -1,5 +1,6 @@
 //! Reads requests within bounds.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,7 +8,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use punctual_arm::{ApiError, ApiVersion, Dialect, Query};
+use punctual_arm::{ApiError, ApiVersion, Dialect, Query, collapsed};
 use punctual_model::access::Caller;
 
 use crate::refused::refused_headers;
@@ -46,9 +47,9 @@ impl<'a> Call<'a> {
         self.headers
     }
 
-    /// Its path.
-    pub(crate) fn path(&self) -> &str {
-        self.uri.path()
+    /// Its path, with each run of slashes as one.
+    pub(crate) fn path(&self) -> Cow<'a, str> {
+        collapsed(self.uri.path())
     }
 
     /// Why the request is refused before anything else, if it is.
@@ -104,7 +105,7 @@ impl<'a> Call<'a> {
     }
 
     /// The base URL under which the caller reaches this server.
-    fn base(&self, state: &ApiState) -> String {
+    pub(crate) fn base(&self, state: &ApiState) -> String {
         if let Some(url) = &state.settings.public_url {
             return url.trim_end_matches('/').to_owned();
         }

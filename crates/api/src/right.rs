@@ -28,18 +28,23 @@ impl Route {
         use Endpoint::*;
         match self.endpoint {
             Live | Ready => Right::Open,
+            // Clients ask these before they can say who they are.
+            CloudMetadata | OpenIdConfiguration | ListSigningKeys | Webfinger | IssueToken => Right::Open,
             // Says nothing of what is on the server.
             Welcome => Right::Within(Role::Reader),
             Doctor | Describe => Right::On(Role::Reader),
             // Clients ask these first, whatever the caller may do in the subscription.
+            ListTenants | ListSubscriptions | GetSubscription | ListLocations => Right::Within(Role::Reader),
             ListProviders | GetProvider | GetGroupOperation => Right::Within(Role::Reader),
             RegisterProvider | UnregisterProvider => Right::On(Role::Contributor),
             ListGroups | ListCollectionsOfSubscription | ListCollectionsOfGroup => {
                 Right::Within(Role::Reader)
             }
-            GetGroup | ProbeGroup | GetCollection | ListJobs | GetJob | ListHistory | ListOccurrences => {
+            ListResourcesOfSubscription | ListResourcesOfGroup => Right::Within(Role::Reader),
+            GetGroup | ProbeGroup | GetCollection | ProbeCollection | ListJobs | GetJob | ProbeJob => {
                 Right::On(Role::Reader)
             }
+            ListHistory | ListOccurrences => Right::On(Role::Reader),
             EnableCollection | DisableCollection | RunJob => Right::On(Role::Operator),
             // The edit layer asks for more if more than the state is changed.
             PatchCollection | PatchJob => Right::On(Role::Operator),

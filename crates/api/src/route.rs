@@ -10,7 +10,9 @@ use crate::answer::Answer;
 use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
-use crate::{collection, doctor, group, health, job, openapi, provider, token};
+use crate::{
+    collection, doctor, group, health, job, openapi, provider, resource, sign_in, subscription, token,
+};
 
 const GET: &[&str] = &["GET"];
 const GET_OR_HEAD: &[&str] = &["GET", "HEAD"];
@@ -20,6 +22,11 @@ const PATCH: &[&str] = &["PATCH"];
 const DELETE: &[&str] = &["DELETE"];
 const POST: &[&str] = &["POST"];
 
+const SIGN_IN: &str = "Punctual/signIn";
+const SUBSCRIPTIONS: &str = "Microsoft.Resources/subscriptions";
+const TENANTS: &str = "Microsoft.Resources/tenants";
+const LOCATIONS: &str = "Microsoft.Resources/subscriptions/locations";
+const RESOURCES: &str = "Microsoft.Resources/subscriptions/resources";
 const TOKENS: &str = "Punctual/tokens";
 const PROVIDER: &str = "Microsoft.Scheduler";
 const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
@@ -44,11 +51,26 @@ pub const ROUTES: &[Route] = {
         route(Doctor, "doctor", GET_OR_HEAD, Everything, "doctor", Read, "Punctual/doctor"),
         route(Describe, "describe", GET_OR_HEAD, Everything, "openapi.json", Read, "Punctual/openapi"),
 
+        route(CloudMetadata, "cloudMetadata", GET, Everything, "metadata/endpoints", Probe, SIGN_IN),
+        route(OpenIdConfiguration, "openIdConfiguration", GET, Everything,
+            "{tenant}/.well-known/openid-configuration", Probe, SIGN_IN),
+        route(ListSigningKeys, "listSigningKeys", GET, Everything, "{tenant}/discovery/keys", Probe, SIGN_IN),
+        route(Webfinger, "webfinger", GET, Everything, ".well-known/webfinger", Probe, SIGN_IN),
+        route(IssueToken, "issueToken", POST, Everything, "{tenant}/oauth2/token", SignIn, SIGN_IN),
+
         route(ListTokens, "listTokens", GET, Everything, "tokens", Read, TOKENS),
         route(CreateToken, "createToken", POST, Everything, "tokens", Write, TOKENS),
         route(GetToken, "getToken", GET, Everything, "tokens/{tokenId}", Read, TOKENS),
         route(RevokeToken, "revokeToken", DELETE, Everything, "tokens/{tokenId}", Delete, TOKENS),
         route(RotateToken, "rotateToken", POST, Everything, "tokens/{tokenId}/rotate", Rotate, TOKENS),
+
+        route(ListTenants, "listTenants", GET, Everything, "tenants", Read, TENANTS),
+        route(ListSubscriptions, "listSubscriptions", GET, Everything, "subscriptions", Read, SUBSCRIPTIONS),
+        route(GetSubscription, "getSubscription", GET, Subscription, "", Read, SUBSCRIPTIONS),
+        route(ListLocations, "listLocations", GET, Subscription, "locations", Read, LOCATIONS),
+        route(ListResourcesOfSubscription, "listResourcesOfSubscription", GET, Subscription, "resources", Read,
+            RESOURCES),
+        route(ListResourcesOfGroup, "listResourcesOfGroup", GET, Group, "resources", Read, RESOURCES),
 
         route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
         route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
@@ -70,6 +92,7 @@ pub const ROUTES: &[Route] = {
         route(ListCollectionsOfGroup, "listCollectionsOfGroup", GET, Group,
             "providers/Microsoft.Scheduler/jobCollections", Read, COLLECTIONS),
         route(GetCollection, "getCollection", GET, Collection, "", Read, COLLECTIONS),
+        route(ProbeCollection, "probeCollection", HEAD, Collection, "", Read, COLLECTIONS),
         route(PutCollection, "putCollection", PUT, Collection, "", Write, COLLECTIONS),
         route(PatchCollection, "patchCollection", PATCH, Collection, "", Write, COLLECTIONS),
         route(DeleteCollection, "deleteCollection", DELETE, Collection, "", Delete, COLLECTIONS),
@@ -78,6 +101,7 @@ pub const ROUTES: &[Route] = {
 
         route(ListJobs, "listJobs", GET, Collection, "jobs", Read, JOBS),
         route(GetJob, "getJob", GET, Job, "", Read, JOBS),
+        route(ProbeJob, "probeJob", HEAD, Job, "", Read, JOBS),
         route(PutJob, "putJob", PUT, Job, "", Write, JOBS),
         route(PatchJob, "patchJob", PATCH, Job, "", Write, JOBS),
         route(DeleteJob, "deleteJob", DELETE, Job, "", Delete, JOBS),
@@ -95,11 +119,22 @@ pub(crate) enum Endpoint {
     Ready,
     Doctor,
     Describe,
+    CloudMetadata,
+    OpenIdConfiguration,
+    ListSigningKeys,
+    Webfinger,
+    IssueToken,
     ListTokens,
     CreateToken,
     GetToken,
     RevokeToken,
     RotateToken,
+    ListTenants,
+    ListSubscriptions,
+    GetSubscription,
+    ListLocations,
+    ListResourcesOfSubscription,
+    ListResourcesOfGroup,
     ListProviders,
     GetProvider,
     RegisterProvider,
@@ -113,6 +148,7 @@ pub(crate) enum Endpoint {
     ListCollectionsOfSubscription,
     ListCollectionsOfGroup,
     GetCollection,
+    ProbeCollection,
     PutCollection,
     PatchCollection,
     DeleteCollection,
@@ -120,6 +156,7 @@ pub(crate) enum Endpoint {
     DisableCollection,
     ListJobs,
     GetJob,
+    ProbeJob,
     PutJob,
     PatchJob,
     DeleteJob,
@@ -141,11 +178,27 @@ pub(crate) async fn answer(
         Endpoint::Ready => health::ready(state).await,
         Endpoint::Doctor => doctor::get(state).await,
         Endpoint::Describe => openapi::get(),
+        Endpoint::CloudMetadata => sign_in::metadata(state, call),
+        Endpoint::OpenIdConfiguration => sign_in::configuration(state, call),
+        Endpoint::ListSigningKeys => sign_in::keys(state).await,
+        Endpoint::Webfinger => sign_in::webfinger(state, call),
+        Endpoint::IssueToken => sign_in::token(state, call, body).await,
         Endpoint::ListTokens => token::list(state, call).await,
         Endpoint::CreateToken => token::create(state, asked, call, body).await,
         Endpoint::GetToken => token::get(state, asked, call).await,
         Endpoint::RevokeToken => token::revoke(state, asked, call).await,
         Endpoint::RotateToken => token::rotate(state, asked, call, body).await,
+        Endpoint::ListTenants => subscription::tenants(state, call),
+        Endpoint::ListSubscriptions => subscription::list(state, call).await,
+        Endpoint::GetSubscription => subscription::get(state, call, asked.subscription()).await,
+        Endpoint::ListLocations => subscription::locations(state, call, asked.subscription()),
+        Endpoint::ListResourcesOfSubscription => {
+            resource::list(state, call, asked.subscription(), None).await
+        }
+        Endpoint::ListResourcesOfGroup => {
+            let group = asked.group();
+            resource::list(state, call, &group.subscription, Some(&group.name)).await
+        }
         Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
         Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
         Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,
@@ -164,6 +217,7 @@ pub(crate) async fn answer(
             collection::list(state, call, &group.subscription, Some(&group.name)).await
         }
         Endpoint::GetCollection => collection::get(state, call, asked.collection()).await,
+        Endpoint::ProbeCollection => collection::head(state, call, asked.collection()).await,
         Endpoint::PutCollection => collection::put(state, call, body, asked.collection()).await,
         Endpoint::PatchCollection => collection::patch(state, call, body, asked.collection()).await,
         Endpoint::DeleteCollection => collection::delete(state, call, asked.collection()).await,
@@ -171,6 +225,7 @@ pub(crate) async fn answer(
         Endpoint::DisableCollection => collection::switch(state, call, asked.collection(), false).await,
         Endpoint::ListJobs => job::list(state, call, asked.collection()).await,
         Endpoint::GetJob => job::get(state, call, asked.job()).await,
+        Endpoint::ProbeJob => job::head(state, call, asked.job()).await,
         Endpoint::PutJob => job::put(state, call, body, asked.job()).await,
         Endpoint::PatchJob => job::patch(state, call, body, asked.job()).await,
         Endpoint::DeleteJob => job::delete(state, call, asked.job()).await,

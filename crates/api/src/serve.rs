@@ -39,7 +39,7 @@ async fn answer(
     found: Result<Operation, NoOperation>,
 ) -> Result<Answer, ApiError> {
     if !found.as_ref().is_ok_and(|operation| operation.route.right() == Right::Open) {
-        call.caller = match state.access.identify(call.headers()) {
+        call.caller = match state.access.identify(call.headers()).await {
             Ok(caller) => caller,
             Err(unidentified) => return Ok(unidentified.answer()),
         };
@@ -49,7 +49,7 @@ async fn answer(
             operation.check(&call.caller)?;
             route::answer(&operation, state, &call, body).await
         }
-        Err(NoOperation::Path) => Err(no_operation(call.path())),
+        Err(NoOperation::Path) => Err(no_operation(&call.path())),
         Err(NoOperation::Method { allowed }) => {
             let refusal = Answer::error(&ApiError::method_not_allowed(method));
             Ok(refusal.with_header(header::ALLOW, &allowed))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_arm::Locations;
 use punctual_model::inspect::Inspection;
-use punctual_model::{Clock, Limits, RandomSource};
+use punctual_model::{Clock, Limits, Name, RandomSource};
 use punctual_store::Store;
 
 use crate::Access;
@@ -38,6 +38,10 @@ pub struct Settings {
     pub secure: bool,
     /// What plans allow.
     pub limits: Limits,
+    /// The id of the tenant that clients are told of.
+    pub tenant: String,
+    /// Subscriptions that there are before they have a group.
+    pub subscriptions: Vec<Name>,
 }
 
 impl ApiState {

@@ -104,7 +104,8 @@ fn manages(caller: &Caller, token: &Token) -> bool {
 
 /// The token that the path names. Whoever may not see all tokens is not told whether there is one.
 async fn find(state: &ApiState, asked: &Operation, call: &Call<'_>) -> Result<Token, ApiError> {
-    let segment = call.path().trim_matches('/').split('/').nth(1).unwrap_or_default();
+    let path = call.path();
+    let segment = path.trim_matches('/').split('/').nth(1).unwrap_or_default();
     let id = percent_decode_str(segment).decode_utf8_lossy();
     let tokens = state.access.tokens().await.map_err(|error| trouble(&error))?;
     let found = tokens.into_iter().find(|token| token.id.0.eq_ignore_ascii_case(&id));

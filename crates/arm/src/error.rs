@@ -242,6 +242,12 @@ impl ApiError {
         Self::new(404, "ResourceGroupNotFound", format!("Resource group '{name}' could not be found."))
     }
 
+    /// 404: no such subscription.
+    pub fn subscription_not_found(name: &Name) -> Self {
+        let message = format!("The subscription '{}' could not be found.", shown(name.as_str()));
+        Self::new(404, "SubscriptionNotFound", message)
+    }
+
     /// 404: no such token.
     pub fn token_not_found(id: &str) -> Self {
         Self::new(404, "NotFound", format!("There is no token with the id '{}'.", shown(id)))

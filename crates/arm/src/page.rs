@@ -197,7 +197,7 @@ fn read_jobs_token(token: &str) -> Result<Name, ApiError> {
     }
 }
 
-fn read_collections_token(token: &str) -> Result<(Name, Name), ApiError> {
+pub(crate) fn read_collections_token(token: &str) -> Result<(Name, Name), ApiError> {
     let text = read_token(token)?;
     let parts: Vec<_> = text.split('\n').collect();
     match parts[..] {
@@ -233,14 +233,14 @@ pub(crate) fn read_numbers(query: &Query) -> Result<(usize, Option<usize>), ApiE
 }
 
 /// One `property eq value`; the property in lower case, the value without quotes.
-struct Condition {
-    property: String,
-    value: String,
+pub(crate) struct Condition {
+    pub(crate) property: String,
+    pub(crate) value: String,
     text: String,
 }
 
 /// The conditions of a `$filter`, joined by `and`.
-fn read_filter(query: &Query) -> Result<Vec<Condition>, ApiError> {
+pub(crate) fn read_filter(query: &Query) -> Result<Vec<Condition>, ApiError> {
     let Some(filter) = query.get("$filter").filter(|filter| !filter.trim().is_empty()) else {
         return Ok(Vec::new());
     };

@@ -28,6 +28,11 @@ impl Query {
         self.0.iter().find(|(one, _)| one.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
+    /// How often a parameter is given.
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.0.iter().filter(|(one, _)| one.eq_ignore_ascii_case(name)).count()
+    }
+
     /// The link to the next page: `url` (absolute, without a query) with these parameters, in which the
     /// parameter that says where a page begins is replaced.
     pub fn next_link(&self, url: &str, place_name: &str, place: &str) -> String {

@@ -1,10 +1,26 @@
 //! Finds the scope that the path of a request names.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 use punctual_model::{CollectionKey, GroupKey, JobKey, Name, Scope};
 
 use crate::id;
 use crate::reader::shown;
+
+/// A path with each run of slashes as one: az writes two where a resource has no parent.
+pub fn collapsed(path: &str) -> Cow<'_, str> {
+    if !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let mut collapsed = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if letter != '/' || !collapsed.ends_with('/') {
+            collapsed.push(letter);
+        }
+    }
+    Cow::Owned(collapsed)
+}
 
 /// Splits a path into the narrowest scope that it names and the rest, without slashes around it:
 /// `/subscriptions/s/resourceGroups/g/providers` is the group `g` and `providers`. Fixed segments match in any
@@ -127,6 +143,15 @@ mod tests {
         check(&format!("{base}/jobs/j"), Err("names a job: grants are given on its collection"));
         let name = "The subscription name 's s' is invalid: it must be 1 to 64 letters, digits, '-' and '_'";
         check("/subscriptions/s s", Err(name));
+    }
+
+    #[test]
+    fn runs_of_slashes_are_one() {
+        let check = |path: &str, expected: &str| assert_eq!(collapsed(path), expected, "{path}");
+        check("/a/b", "/a/b");
+        check("//a///b//", "/a/b/");
+        check("//", "/");
+        check("", "");
     }
 
     #[test]

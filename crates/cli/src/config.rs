@@ -30,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
     pub(crate) api: Api,
+    pub(crate) arm: Arm,
     pub(crate) plans: Plans,
     pub(crate) runner: RunnerConfig,
     pub(crate) inspector: InspectorConfig,
@@ -113,6 +114,16 @@ pub(crate) struct ClockConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Api {
     pub(crate) locations: Vec<String>,
+}
+
+/// What clients find when they sign in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arm {
+    #[serde(deserialize_with = "read::guid")]
+    pub(crate) tenant: String,
+    #[serde(deserialize_with = "read::guids")]
+    pub(crate) subscriptions: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

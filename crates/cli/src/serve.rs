@@ -92,6 +92,8 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
             secure: tls.is_some(),
             limits: config.plans.limits(),
+            tenant: config.arm.tenant.clone(),
+            subscriptions: config.arm.subscriptions.iter().map(|id| id.as_str().into()).collect(),
         },
     };
     let state = Arc::new(state);

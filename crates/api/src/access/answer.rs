@@ -3,12 +3,13 @@
 use http::header;
 use jiff::Timestamp;
 use punctual_arm::{ApiError, challenge};
+use punctual_store::Trouble;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, trouble};
 
 /// Why it is not known who sent a request. What is told of it is of use to the holder of the secret, and tells
 /// others nothing: a token that was revoked is told like one that never was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unidentified {
     /// It does not say.
     Missing,
@@ -16,6 +17,8 @@ pub(crate) enum Unidentified {
     Invalid { why: &'static str, now: Timestamp },
     /// By a token that was good until then.
     Expired { expired_at: Timestamp, now: Timestamp },
+    /// It can't be found out now.
+    Undecided(ApiError),
 }
 
 impl Unidentified {
@@ -25,8 +28,24 @@ impl Unidentified {
         Self::Invalid { why, now }
     }
 
+    /// By a JWT that the key which it names has not signed.
+    pub(crate) fn forged(now: Timestamp) -> Self {
+        Self::Invalid { why: "Its signature is wrong.", now }
+    }
+
+    /// By a JWT that is not good yet.
+    pub(crate) fn too_early(now: Timestamp) -> Self {
+        Self::Invalid { why: "It is not valid yet: the clock of its issuer is ahead.", now }
+    }
+
+    /// The store did not say.
+    pub(crate) fn trouble(error: &Trouble) -> Self {
+        Self::Undecided(trouble(error))
+    }
+
     pub(crate) fn answer(self) -> Answer {
         let (error, challenge) = match self {
+            Self::Undecided(error) => return Answer::error(&error),
             Self::Missing => (ApiError::authentication_missing(), challenge::ASK.to_owned()),
             Self::Invalid { why, now } => (ApiError::invalid_token(why), challenge::ask_anew(now)),
             Self::Expired { expired_at, now } => {

@@ -9,12 +9,17 @@ use punctual_model::access::{Caller, CallerKind, Token, TokenHash, TokenId};
 
 /// The tokens that are known.
 #[derive(Default)]
-pub(super) struct Known(HashMap<TokenHash, Entry>);
+pub(super) struct Known {
+    by_hash: HashMap<TokenHash, Entry>,
+    by_id: HashMap<TokenId, TokenHash>,
+}
 
 /// A token that is known.
 pub(super) struct Entry {
     id: TokenId,
     pub(super) caller: Caller,
+    /// Tells its secret from others that it had.
+    pub(super) fingerprint: String,
     pub(super) expires_at: Option<Timestamp>,
     uses: Arc<Uses>,
 }
@@ -31,7 +36,7 @@ impl Known {
     /// These tokens; uses go on being counted where they were.
     pub(super) fn new(tokens: Vec<Token>, before: &Self) -> Self {
         let entry = |token: Token| {
-            let uses = match before.0.get(&token.hash) {
+            let uses = match before.by_hash.get(&token.hash) {
                 Some(known) => Arc::clone(&known.uses),
                 None => {
                     let stored = token.last_used_at.map_or(NEVER, Timestamp::as_second);
@@ -44,22 +49,28 @@ impl Known {
                 kind: CallerKind::Token,
                 grants: token.grants.into(),
             };
-            (token.hash, Entry { id: token.id, caller, expires_at: token.expires_at, uses })
+            let fingerprint = token.hash.fingerprint();
+            (token.hash, Entry { id: token.id, caller, fingerprint, expires_at: token.expires_at, uses })
         };
-        Self(tokens.into_iter().map(entry).collect())
+        let by_id = tokens.iter().map(|token| (token.id.clone(), token.hash)).collect();
+        Self { by_hash: tokens.into_iter().map(entry).collect(), by_id }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_hash.is_empty()
     }
 
     pub(super) fn find(&self, hash: &TokenHash) -> Option<&Entry> {
-        self.0.get(hash)
+        self.by_hash.get(hash)
+    }
+
+    pub(super) fn find_by_id(&self, id: &str) -> Option<&Entry> {
+        self.by_hash.get(self.by_id.get(&TokenId(id.to_owned()))?)
     }
 
     /// When a token was last used, to the second.
     pub(super) fn last_use(&self, hash: &TokenHash) -> Option<Timestamp> {
-        let last = self.0.get(hash)?.uses.last.load(Ordering::Relaxed);
+        let last = self.by_hash.get(hash)?.uses.last.load(Ordering::Relaxed);
         Timestamp::from_second(last).ok()
     }
 
@@ -70,13 +81,13 @@ impl Known {
             let new = last > entry.uses.noted.load(Ordering::Relaxed);
             new.then(|| Timestamp::from_second(last).ok()).flatten().map(|at| (entry.id.clone(), at))
         };
-        self.0.values().filter_map(unnoted).collect()
+        self.by_hash.values().filter_map(unnoted).collect()
     }
 
     /// Remembers that these were noted.
     pub(super) fn noted(&self, uses: &[(TokenId, Timestamp)]) {
         let noted: HashMap<&TokenId, i64> = uses.iter().map(|(id, at)| (id, at.as_second())).collect();
-        for entry in self.0.values() {
+        for entry in self.by_hash.values() {
             if let Some(at) = noted.get(&entry.id) {
                 entry.uses.noted.fetch_max(*at, Ordering::Relaxed);
             }

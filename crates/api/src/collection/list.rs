@@ -35,7 +35,7 @@ pub(crate) async fn list(
 
 /// The collections of some parts of a subscription, which come in their order and don't overlap. Only they are read,
 /// so that neither the length of a page nor its link tells of others.
-async fn gather(
+pub(crate) async fn gather(
     state: &ApiState,
     parts: &[Scope],
     after: Option<&CollectionKey>,

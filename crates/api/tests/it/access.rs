@@ -26,11 +26,22 @@ const CONTRACT: &str = "
     ready                         nobody
     doctor                        reader
     describe                      reader
+    cloudMetadata                 nobody
+    openIdConfiguration           nobody
+    listSigningKeys               nobody
+    webfinger                     nobody
+    issueToken                    nobody
     listTokens                    owner in
     createToken                   owner in
     getToken                      owner
     revokeToken                   owner
     rotateToken                   owner
+    listTenants                   reader in
+    listSubscriptions             reader in
+    getSubscription               reader in
+    listLocations                 reader in
+    listResourcesOfSubscription   reader in
+    listResourcesOfGroup          reader in
     listProviders                 reader in
     getProvider                   reader in
     registerProvider              contributor
@@ -44,6 +55,7 @@ const CONTRACT: &str = "
     listCollectionsOfSubscription reader in
     listCollectionsOfGroup        reader in
     getCollection                 reader
+    probeCollection               reader
     putCollection                 contributor
     patchCollection               operator
     deleteCollection              contributor
@@ -51,6 +63,7 @@ const CONTRACT: &str = "
     disableCollection             operator
     listJobs                      reader
     getJob                        reader
+    probeJob                      reader
     putJob                        contributor
     patchJob                      operator
     deleteJob                     contributor
@@ -185,7 +198,7 @@ async fn refusals_have_the_words_of_the_contract() {
         ("Basic dTpw", "must be 'Bearer' and a token"),
         ("Bearer", "begin with 'pct_'"),
         ("Bearer pct_x", "begin with 'pct_'"),
-        ("bearer eyJhbGciOiJub25lIn0.e30.", "begin with 'pct_'"),
+        ("bearer eyJhbGciOiJub25lIn0.e30.", "It is unknown"),
         (&format!("Bearer {unknown}000000"), "begin with 'pct_'"),
     ] {
         let request = Request::get(target("Jc")).header(header::AUTHORIZATION, sent);

@@ -1,11 +1,12 @@
-//! What docs/reference/api.md shows is what the tests of the clients do.
+//! What docs/reference/api.md and docs/guide/access.md show is what the tests of the clients do.
 
 use std::path::Path;
 
 #[test]
 fn snippets_are_those_that_the_client_tests_use() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let document = std::fs::read_to_string(root.join("docs/reference/api.md")).unwrap();
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let document = read("docs/reference/api.md") + &read("docs/guide/access.md");
     let mut count = 0;
     for part in document.split("<!-- from ").skip(1) {
         let (file, rest) = part.split_once(" -->\n```").unwrap();
@@ -14,5 +15,5 @@ fn snippets_are_those_that_the_client_tests_use() {
         assert!(source.contains(snippet), "{file} no longer has\n{snippet}");
         count += 1;
     }
-    assert_eq!(count, 4);
+    assert_eq!(count, 7);
 }

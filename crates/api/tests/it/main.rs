@@ -21,6 +21,7 @@ mod patch;
 mod quota;
 mod recurrence;
 mod secret;
+mod sign_in;
 mod token;
 mod unknown;
 mod version;

@@ -22,6 +22,10 @@ use tower::ServiceExt;
 pub(crate) const BASE: &str =
     "/subscriptions/s/resourceGroups/Rg/providers/Microsoft.Scheduler/jobCollections";
 
+/// The tenant and the subscription of the settings.
+pub(crate) const TENANT: &str = "00000000-0000-4000-8000-00000000000a";
+pub(crate) const SUBSCRIPTION: &str = "00000000-0000-4000-8000-00000000000b";
+
 pub(crate) struct World {
     router: Router,
     pub(crate) store: Arc<MemoryStore>,
@@ -72,8 +76,16 @@ impl World {
         Self::build(Limits::default(), mode)
     }
 
+    /// Another server with the same store.
+    pub(crate) fn on(store: Arc<MemoryStore>, mode: AccessMode) -> Self {
+        Self::build_on(store, Limits::default(), mode)
+    }
+
     fn build(limits: Limits, mode: AccessMode) -> Self {
-        let store = Arc::new(MemoryStore::new());
+        Self::build_on(Arc::new(MemoryStore::new()), limits, mode)
+    }
+
+    fn build_on(store: Arc<MemoryStore>, limits: Limits, mode: AccessMode) -> Self {
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
         let access = Arc::new(Access::new(store.clone(), clock.clone(), mode));
@@ -83,7 +95,12 @@ impl World {
             random: Arc::new(CountingRandom(AtomicU64::new(0))),
             inspection: inspector.clone(),
             access: access.clone(),
-            settings: Settings { limits, ..Settings::default() },
+            settings: Settings {
+                limits,
+                tenant: TENANT.to_owned(),
+                subscriptions: vec![SUBSCRIPTION.into()],
+                ..Settings::default()
+            },
         };
         Self { router: punctual_api::router(Arc::new(state)), store, access, clock, inspector }
     }

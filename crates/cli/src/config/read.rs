@@ -62,6 +62,27 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     list.iter().map(read).collect()
 }
 
+/// An id such as clients of Azure have for tenants and subscriptions.
+pub(super) fn guid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked_guid(&String::deserialize(deserializer)?).map_err(Error::custom)
+}
+
+/// Several of them.
+pub(super) fn guids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let list = Vec::<String>::deserialize(deserializer)?;
+    list.iter().map(|text| checked_guid(text)).collect::<Result<_, _>>().map_err(Error::custom)
+}
+
+fn checked_guid(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let lengths = parts.iter().map(|part| part.len());
+    let digits = parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if digits && lengths.eq([8, 4, 4, 4, 12]) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    Err(format!("'{text}' is not a GUID, such as 00000000-0000-4000-8000-000000000000"))
+}
+
 /// One of a few words.
 fn word<T: Copy>(what: &str, text: &str, words: &[(&str, T)]) -> Result<T, String> {
     match words.iter().find(|(word, _)| *word == text) {

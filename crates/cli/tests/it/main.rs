@@ -21,6 +21,7 @@ mod refused;
 mod scheduler;
 mod serve;
 mod server;
+mod sign_in;
 mod small_disk;
 mod start;
 mod token;
