@@ -11,6 +11,7 @@ use url::Url;
 use crate::client::{Clients, PoolLimits};
 use crate::dial::Dialer;
 use crate::oauth::Tokens;
+use crate::own::OwnAddresses;
 use crate::permit::Permit;
 use crate::service_bus::{AmqpEndpoint, Entity, EntityAddress, RestEndpoint, ServiceBus};
 use crate::settings::{Settings, SettingsError, SettingsProblem};
@@ -21,6 +22,7 @@ use crate::{http as http_action, service_bus, storage_queue};
 /// Carries out actions. One for the whole process: its connections and tokens are shared by all jobs.
 pub struct Actions {
     pub(crate) timeout: Duration,
+    dialer: Arc<Dialer>,
     pub(crate) user_agent: HeaderValue,
     pub(crate) clients: Clients,
     pub(crate) tokens: Tokens,
@@ -82,7 +84,7 @@ impl Actions {
             return Err(SettingsError(problems.0));
         };
         let bus = ServiceBus::new(service_bus::Parts {
-            dialer,
+            dialer: Arc::clone(&dialer),
             tls,
             clock,
             sasl: settings.service_bus_sasl,
@@ -94,7 +96,13 @@ impl Actions {
             idle_timeout: settings.service_bus_idle_timeout,
         });
         let tokens = Tokens::new(authority, user_agent.clone());
-        Ok(Self { timeout: settings.timeout, user_agent, clients, tokens, queues, bus })
+        Ok(Self { timeout: settings.timeout, dialer, user_agent, clients, tokens, queues, bus })
+    }
+
+    /// Refuses to connect to this server itself. To be called before anything is fired: where the server listens is
+    /// known only after the settings were checked.
+    pub fn refuse_own(&self, own: OwnAddresses) {
+        self.dialer.refuse_own(own);
     }
 
     /// Makes one attempt. If it goes wrong, the outcome is a failure with the reason. It takes at most the time-out of

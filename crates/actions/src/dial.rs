@@ -2,10 +2,11 @@
 //!
 //! No other module of the project makes them. It resolves the host name, checks every address against the egress
 //! rules, and connects only to those that are allowed. The addresses that are checked are those that are connected
-//! to: the name is not resolved again.
+//! to: the name is not resolved again. Addresses of this server itself are refused.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -13,7 +14,8 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::egress::{Egress, Refusal};
+use crate::egress::{Egress, Refusal, views};
+use crate::own::OwnAddresses;
 use crate::resolve::{Resolver, Unresolved};
 
 /// How long one address is tried before the next one is tried in parallel (RFC 8305 suggests 250 ms).
@@ -27,6 +29,8 @@ pub(crate) struct Dialer {
     egress: Egress,
     resolver: Resolver,
     timeout: Duration,
+    /// Unset if actions may call this server.
+    own: OnceLock<OwnAddresses>,
 }
 
 /// A connection and the address of its peer.
@@ -43,6 +47,8 @@ pub(crate) enum DialError {
     Unresolved { name: Box<str>, why: Unresolved },
     #[error("{refusal}, port {port}")]
     Refused { refusal: Refusal, port: u16 },
+    #[error("{0} is an address of this server")]
+    Own(SocketAddr),
     #[error("could not connect to any address")]
     Unreachable(Vec<(SocketAddr, io::Error)>),
     #[error("connecting took too long")]
@@ -66,7 +72,12 @@ impl Deadline {
 impl Dialer {
     /// `timeout` is how long an attempt may take.
     pub(crate) fn new(egress: Egress, timeout: Duration) -> Self {
-        Self { egress, resolver: Resolver::new(), timeout }
+        Self { egress, resolver: Resolver::new(), timeout, own: OnceLock::new() }
+    }
+
+    /// Refuses these addresses from now on. Only the first call counts.
+    pub(crate) fn refuse_own(&self, own: OwnAddresses) {
+        let _ = self.own.set(own);
     }
 
     /// How long an attempt may take.
@@ -122,6 +133,10 @@ impl Dialer {
         if let ([], Some(refusal)) = (allowed.as_slice(), refusal) {
             return Err(DialError::Refused { refusal, port });
         }
+        // One is enough: a name that leads to this server and elsewhere must not get through now and then.
+        if let Some(own) = self.own_address(&allowed, port, deadline).await {
+            return Err(DialError::Own(own));
+        }
         let connected = match allowed.as_slice() {
             [only] => deadline.limit(connect(*only)).await.map(|one| one.map_err(|error| vec![error])),
             several => deadline.limit(race(several)).await,
@@ -130,6 +145,40 @@ impl Dialer {
             Some(connected) => connected.map_err(DialError::Unreachable),
             None => Err(DialError::TimedOut { addresses: allowed, after: deadline.after }),
         }
+    }
+}
+
+impl Dialer {
+    /// Returns the first of some addresses that leads to this server.
+    async fn own_address(
+        &self,
+        addresses: &[SocketAddr],
+        port: u16,
+        deadline: Deadline,
+    ) -> Option<SocketAddr> {
+        let own = self.own.get()?;
+        if let Some(found) = addresses.iter().find(|address| own.listens_at(**address)) {
+            return Some(*found);
+        }
+        for name in own.names_at(port) {
+            let resolved = match without_brackets(name).parse::<IpAddr>() {
+                Ok(address) => vec![address],
+                // Where it does not resolve, nobody reaches this server by it.
+                Err(_) => match deadline.limit(self.resolver.resolve(name)).await {
+                    Some(Ok(resolved)) => resolved.to_vec(),
+                    Some(Err(_)) | None => continue,
+                },
+            };
+            let resolved: Vec<IpAddr> = resolved.iter().map(IpAddr::to_canonical).collect();
+            // Other services may share the address of a proxy: the operator can allow exactly that address.
+            let leads_here = |address: &&SocketAddr| {
+                views(address.ip()).any(|view| resolved.contains(&view) && !self.egress.allows_exactly(view))
+            };
+            if let Some(found) = addresses.iter().find(leads_here) {
+                return Some(*found);
+            }
+        }
+        None
     }
 }
 
@@ -219,6 +268,39 @@ mod tests {
             matches!(refused, Err(DialError::Refused { .. } | DialError::Unresolved { .. })),
             "{refused:?}"
         );
+    }
+
+    #[tokio::test]
+    async fn an_address_of_this_server_is_refused_however_it_is_named() {
+        let (listener, port) = listener().await;
+        let dialer = dialer(&[]);
+        let mut own = OwnAddresses::default();
+        own.add_listener(listener.local_addr().unwrap());
+        dialer.refuse_own(own);
+        for host in ["127.0.0.1", "127.1", "2130706433", "localhost", "[::ffff:127.0.0.1]"] {
+            let refused = dialer.dial(host, port, dialer.deadline()).await;
+            assert!(matches!(refused, Err(DialError::Own(_))), "{host}: {refused:?}");
+        }
+        let (_other, port) = self::listener().await;
+        assert!(dialer.dial("127.0.0.1", port, dialer.deadline()).await.is_ok(), "another port is another server");
+    }
+
+    #[tokio::test]
+    async fn what_a_name_of_this_server_resolves_to_is_refused_unless_exactly_that_is_allowed() {
+        let (_listener, port) = listener().await;
+        let check = async |allow: &[&str], refused: bool| {
+            let networks: Vec<_> = allow.iter().map(|text| text.parse().unwrap()).collect();
+            let dialer = Dialer::new(Egress::new(&networks, &[]), Duration::from_secs(5));
+            let mut own = OwnAddresses::default();
+            own.add_name("localhost", port);
+            own.add_name("no-such-host.invalid", port);
+            dialer.refuse_own(own);
+            let dialed = dialer.dial("127.0.0.1", port, dialer.deadline()).await;
+            assert_eq!(matches!(dialed, Err(DialError::Own(_))), refused, "{allow:?}: {dialed:?}");
+        };
+        check(&[], true).await;
+        check(&["127.0.0.0/8"], true).await;
+        check(&["127.0.0.1/32"], false).await;
     }
 
     #[tokio::test]

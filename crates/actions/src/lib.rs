@@ -20,6 +20,7 @@ mod failure;
 mod first_bytes;
 mod http;
 mod oauth;
+mod own;
 mod peer;
 mod permit;
 mod redact;
@@ -31,4 +32,5 @@ mod tls;
 
 pub use actions::Actions;
 pub use egress::{Egress, Refusal};
+pub use own::OwnAddresses;
 pub use settings::{Sasl, Settings, SettingsError, SettingsProblem};

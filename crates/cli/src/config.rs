@@ -47,6 +47,9 @@ pub(crate) struct Server {
     pub(crate) role: Role,
     pub(crate) public_url: String,
     pub(crate) stop_grace_seconds: u64,
+    /// None if there is to be no echo target.
+    #[serde(deserialize_with = "read::loopback")]
+    pub(crate) echo_listen: Option<SocketAddr>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -156,6 +159,7 @@ pub(crate) struct ActionsConfig {
     pub(crate) egress_allow: Vec<IpNet>,
     #[serde(deserialize_with = "read::networks")]
     pub(crate) egress_deny: Vec<IpNet>,
+    pub(crate) allow_self: bool,
     pub(crate) ca_file: PathBuf,
 }
 

@@ -3,10 +3,12 @@
 mod access;
 mod connection;
 mod deadline;
+mod echo;
 mod fire;
 mod inspect;
 mod keys;
 mod log;
+mod own;
 mod private;
 mod refused;
 mod stop;
@@ -70,6 +72,13 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     file_size::survive_limit().await.context("could not listen for signals")?;
     let listener = bind(config.server.listen)?;
     let bound = listener.local_addr().context("could not ask where the listener is")?;
+    // Behind the listener: where both want the same port, this one goes elsewhere.
+    let echo = config.server.echo_listen.filter(|_| actions.is_some()).map(echo::bind).transpose()?;
+    let echo_bound = echo.as_ref().map(TcpListener::local_addr).transpose();
+    let echo_bound = echo_bound.context("could not ask where the echo target is")?;
+    if let Some(actions) = actions.as_ref().filter(|_| !config.actions.allow_self) {
+        actions.refuse_own(own::addresses(&config, &[bound], echo_bound));
+    }
 
     let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
     let clock = schedule_clock(&config);
@@ -111,7 +120,13 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     }
     let attending = Attending::start(&access, supervisor);
     let mut listening = supervisor.tasks();
-    welcome::print(&config, bound, tls.as_ref(), clock.now(), access.required());
+    if let Some(echo) = echo {
+        let stopping = listening.told_to_stop();
+        listening.spawn("echo target", echo::serve(echo, stopping));
+    }
+    // A process that does not fire has none; the one that does has it where the settings say.
+    let echo = echo_bound.or(config.server.echo_listen);
+    welcome::print(&config, bound, echo, tls.as_ref(), clock.now(), access.required());
     match tls {
         None => {
             let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;

@@ -37,6 +37,10 @@ impl Failure {
                  actions.egress_allow",
                 SocketAddr::new(*address, *port)
             )),
+            DialError::Own(address) => connect(&format!(
+                "{address} leads to this server itself, which jobs may not call; have the job call something else, or \
+                 ask the operator of this server to allow it with actions.allow_self"
+            )),
             DialError::Unreachable(errors) => connect(&causes(errors)),
             DialError::TimedOut { addresses, after } => {
                 let addresses = list(addresses.iter());

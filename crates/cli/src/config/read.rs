@@ -17,6 +17,18 @@ pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
     })
 }
 
+/// An address and a port on loopback; none if the text is empty.
+pub(super) fn loopback<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let address = text.parse().ok().filter(|address: &SocketAddr| address.ip().is_loopback());
+    address
+        .map(Some)
+        .ok_or_else(|| Error::custom(format!("'{text}' is not a loopback address and port, such as 127.0.0.1:8381")))
+}
+
 /// An instant; none if the text is empty.
 pub(super) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -29,7 +29,7 @@ impl Dispatcher for Firer {
 /// Prepares the actions, or reports all problems of their settings. Nothing is fired yet.
 ///
 /// `certificate` is one to trust besides the authorities of the system, in PEM: that of this server, if it is
-/// self-signed, so that a job can call the server that it runs on.
+/// self-signed, so that a job can call the server that it runs on where `actions.allow_self` lets it.
 pub(super) fn actions(config: &ActionsConfig, certificate: Option<&str>) -> Result<Actions, WrongUsage> {
     let settings = settings(config, certificate)?;
     Actions::new(settings, Arc::new(RealClock)).map_err(|error| {

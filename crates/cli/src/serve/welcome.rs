@@ -11,14 +11,22 @@ use super::tls::{Name, Tls};
 use crate::config::{Config, Role};
 
 /// Prints it. If nobody reads it any more, the server goes on.
-pub(super) fn print(config: &Config, bound: SocketAddr, tls: Option<&Tls>, now: Timestamp, asked: bool) {
-    let _ = write(&mut std::io::stdout().lock(), config, bound, tls, now, asked);
+pub(super) fn print(
+    config: &Config,
+    bound: SocketAddr,
+    echo: Option<SocketAddr>,
+    tls: Option<&Tls>,
+    now: Timestamp,
+    asked: bool,
+) {
+    let _ = write(&mut std::io::stdout().lock(), config, bound, echo, tls, now, asked);
 }
 
 fn write(
     output: &mut impl Write,
     config: &Config,
     bound: SocketAddr,
+    echo: Option<SocketAddr>,
     tls: Option<&Tls>,
     now: Timestamp,
     asked: bool,
@@ -57,7 +65,15 @@ fn write(
             return output.flush();
         }
     }
-    writeln!(output, "Create a first job:\n  {}", curl.first_job())?;
+    match echo {
+        Some(echo) => {
+            writeln!(output, "Create a first job, which calls the echo target on {echo}:")?;
+            writeln!(output, "  {}", curl.first_job(&format!("http://{echo}/hello")))?;
+        }
+        None => {
+            writeln!(output, "Create a first job:\n  {}", curl.first_job("https://example.com/"))?;
+        }
+    }
     output.flush()
 }
 
@@ -88,15 +104,15 @@ impl Curl {
         Self { base: format!("https://{address}"), options: trust }
     }
 
-    /// One line that creates a collection and a job in it.
-    fn first_job(&self) -> String {
+    /// One line that creates a collection and a job in it, which calls this URI.
+    fn first_job(&self, uri: &str) -> String {
         let Self { base, options } = self;
         let collection = format!(
             "{base}/subscriptions/s1/resourceGroups/g1/providers/Microsoft.Scheduler/jobCollections/c1"
         );
         let options = format!("{options}-sS -X PUT -H 'Content-Type: application/json'");
         let job = format!(
-            r#"{{"properties": {{"action": {{"type": "Http", "request": {{"method": "GET", "uri": "{base}/healthz"}}}}, "recurrence": {{"frequency": "Minute"}}}}}}"#
+            r#"{{"properties": {{"action": {{"type": "Http", "request": {{"method": "GET", "uri": "{uri}"}}}}, "recurrence": {{"frequency": "Minute"}}}}}}"#
         );
         format!(
             "curl {options} '{collection}?api-version=2016-03-01' -d '{{\"location\": \"West US\"}}' \

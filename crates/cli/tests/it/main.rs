@@ -14,6 +14,7 @@ mod fuzz;
 mod glossary;
 mod in_flight;
 mod long_run;
+mod own_server;
 mod plans;
 mod preview;
 mod receiver;
