@@ -175,6 +175,7 @@ fn firing(uri: String) -> Firing {
     let action = HttpAction {
         declared_https: false,
         uri,
+        user_info: None,
         method: "POST".into(),
         headers: vec![("Content-Type".into(), "application/json".into())],
         body: Some(BODY.into()),

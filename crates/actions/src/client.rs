@@ -15,7 +15,7 @@ use std::time::Duration;
 use punctual_model::Secret;
 use rustls::ClientConfig;
 use sha2::{Digest, Sha256};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio_rustls::TlsConnector;
 
 pub(crate) use self::answer::Answer;
@@ -25,6 +25,9 @@ use crate::cache::Cache;
 use crate::connector::Connector;
 use crate::dial::Dialer;
 use crate::tls::{Identity, Trust};
+
+/// How many certificates are opened at once. Each asks for as much computing as its author chose, up to a bound.
+const OPENERS: usize = 2;
 
 /// Clients with a certificate that are cached. The least recently used one is evicted with its pool.
 const IDENTITIES_MAX: usize = 256;
@@ -47,13 +50,15 @@ pub(crate) struct Clients {
     anonymous: Client,
     http1: Client,
     identified: Cache<[u8; 32], OnceCell<Result<Client, String>>>,
+    openers: Arc<Semaphore>,
 }
 
 impl Clients {
     pub(crate) fn new(dialer: Arc<Dialer>, trust: Trust, limits: PoolLimits) -> Result<Self, rustls::Error> {
         let anonymous = client(&dialer, trust.config(None)?, limits);
         let http1 = client(&dialer, trust.plain_config()?, limits);
-        Ok(Self { dialer, trust, limits, anonymous, http1, identified: Cache::new(IDENTITIES_MAX) })
+        let (identified, openers) = (Cache::new(IDENTITIES_MAX), Arc::new(Semaphore::new(OPENERS)));
+        Ok(Self { dialer, trust, limits, anonymous, http1, identified, openers })
     }
 
     /// Returns the client without a certificate.
@@ -75,10 +80,16 @@ impl Clients {
 
     async fn open(&self, file: &Secret, password: &Secret) -> Result<Client, String> {
         let (file, password) = (file.clone(), password.clone());
-        // Deriving the key from the password takes milliseconds of computing.
-        let opening = tokio::task::spawn_blocking(move || Identity::open(&file, &password));
-        let identity =
-            opening.await.map_err(|_| "The client certificate could not be opened".to_owned())??;
+        let failed = || "The client certificate could not be opened".to_owned();
+        let turn = Arc::clone(&self.openers).acquire_owned().await.map_err(|_| failed())?;
+        // Deriving the key from the password takes milliseconds of computing, or seconds.
+        let opening = tokio::task::spawn_blocking(move || {
+            let identity = Identity::open(&file, &password);
+            // The thread holds the turn: it is busy even if the attempt has given up.
+            drop(turn);
+            identity
+        });
+        let identity = opening.await.map_err(|_| failed())??;
         let tls = self.trust.config(Some(identity));
         let tls = tls.map_err(|error| format!("The client certificate can't be used: {error}"))?;
         Ok(client(&self.dialer, tls, self.limits))

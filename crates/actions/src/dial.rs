@@ -282,7 +282,10 @@ mod tests {
             assert!(matches!(refused, Err(DialError::Own(_))), "{host}: {refused:?}");
         }
         let (_other, port) = self::listener().await;
-        assert!(dialer.dial("127.0.0.1", port, dialer.deadline()).await.is_ok(), "another port is another server");
+        assert!(
+            dialer.dial("127.0.0.1", port, dialer.deadline()).await.is_ok(),
+            "another port is another server"
+        );
     }
 
     #[tokio::test]

@@ -8,10 +8,11 @@ const CHARACTERS_MAX: usize = 300;
 /// What precedes the value of a signature in a token or a URI, in lower case.
 const SIGNATURES: [&str; 2] = ["sig=", "sig%3d"];
 
-/// Returns the first line of an explanation without secrets and signatures, which the service may have repeated.
+/// Returns the first line of an explanation without secrets and signatures, which the service may have repeated. The text
+/// may have been cut off.
 pub(crate) fn sanitized(text: &str, redactor: &Redactor) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let clean = without_signatures(&redactor.redact(line.into()));
+    let redacted = redactor.redact_cut(text.trim().into());
+    let clean = without_signatures(redacted.lines().next().unwrap_or_default());
     clean.chars().filter(|letter| !letter.is_control()).take(CHARACTERS_MAX).collect()
 }
 

@@ -1,9 +1,8 @@
 //! The HTTP action: one request and its redirects.
 //!
 //! - A status from 200 to 299 is success. Everything else is a failed attempt with the reason.
-//! - Up to ten redirects are followed. Each hop obeys the egress rules. Credentials (authentication, `Authorization`
-//!   and `Cookie` headers, client certificate, user information of the URI) are sent only to the action's scheme, host
-//!   and port.
+//! - Up to ten redirects are followed. Each hop obeys the egress rules. Credentials (authentication, headers that hold
+//!   credentials, client certificate, user information of the URI) are sent only to the action's scheme, host and port.
 //! - User information in the action's URI is sent as Basic authentication, unless the action has another
 //!   authentication or an `Authorization` header. In a redirect it is ignored.
 //! - At most two kilobytes of the body are read.
@@ -20,7 +19,7 @@ use http::header::AUTHORIZATION;
 use http::response::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use percent_encoding::percent_decode_str;
-use punctual_model::{Authentication, Firing, HttpAction, Outcome, OutcomeKind};
+use punctual_model::{Authentication, Firing, HeaderText, HttpAction, Outcome, OutcomeKind};
 
 use self::answer::BODY_BYTES_MAX;
 use self::hop::Hop;
@@ -48,8 +47,8 @@ pub(crate) async fn fire(
         Ok(first) => first,
         Err(failure) => return failed(&hop::host_of(&action.uri), &failure),
     };
-    let mut attempt =
-        Attempt { actions, firing, action, permit, hop, user_info, redactor: Redactor::default() };
+    let redactor = credentials_of(action);
+    let mut attempt = Attempt { actions, firing, action, permit, hop, user_info, redactor };
     let answered = tokio::time::timeout(actions.timeout, attempt.run()).await;
     let Attempt { hop, redactor, .. } = attempt;
     match answered {
@@ -61,6 +60,20 @@ pub(crate) async fn fire(
         Ok(Err(failure)) => failed(hop.url.host(), &failure),
         Err(_) => failed(hop.url.host(), &Failure::unanswered(actions.timeout)),
     }
+}
+
+/// The credentials that are in the request itself, since a target may repeat them.
+fn credentials_of(action: &HttpAction) -> Redactor {
+    let mut redactor = Redactor::default();
+    for (_, text) in &action.headers {
+        if let HeaderText::Credential(secret) = text {
+            redactor.add_header(secret.expose());
+        }
+    }
+    if let Some(user_info) = &action.user_info {
+        redactor.add_user_info(user_info.expose());
+    }
+    redactor
 }
 
 fn failed(host: &str, failure: &Failure) -> Outcome {

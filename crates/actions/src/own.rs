@@ -42,7 +42,11 @@ impl OwnAddresses {
         let at_port = self.listeners.iter().filter(|listener| listener.port() == port);
         at_port.map(|listener| listener.ip().to_canonical()).any(|listener| {
             views(ip).any(|view| {
-                if listener.is_unspecified() { local(view) } else { view == listener || view.is_unspecified() }
+                if listener.is_unspecified() {
+                    local(view)
+                } else {
+                    view == listener || view.is_unspecified()
+                }
             })
         })
     }

@@ -10,6 +10,7 @@ mod patch;
 mod put;
 mod run;
 
+pub use conversion::Openers;
 pub(crate) use delete::delete;
 pub(crate) use get::{get, head};
 pub(crate) use history::history;

@@ -36,6 +36,7 @@ use axum::Router;
 
 pub use access::{Access, AccessMode};
 pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
+pub use job::Openers;
 pub use operation::{Route, Verb};
 pub use refused::{HEAD_BYTES_MAX, HEADERS_MAX, refused_head};
 pub use right::Right;

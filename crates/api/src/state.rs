@@ -5,10 +5,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_arm::Locations;
 use punctual_model::inspect::Inspection;
-use punctual_model::{Clock, Limits, Name, RandomSource};
+use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::Access;
+use crate::{Access, Openers};
 
 /// What all operations share.
 pub struct ApiState {
@@ -24,6 +24,8 @@ pub struct ApiState {
     pub access: Arc<Access>,
     /// What can be set.
     pub settings: Settings,
+    /// Where certificate files are opened.
+    pub openers: Openers,
 }
 
 /// The settings of the API.
@@ -42,6 +44,8 @@ pub struct Settings {
     pub tenant: String,
     /// Subscriptions that there are before they have a group.
     pub subscriptions: Vec<Name>,
+    /// The headers whose values are credentials.
+    pub credential_headers: CredentialHeaders,
 }
 
 impl ApiState {

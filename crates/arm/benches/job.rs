@@ -5,7 +5,9 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use punctual_arm::{ApiVersion, Dialect, JobContext, job};
-use punctual_model::{CollectionKey, Counters, Job, JobId, JobState, Limits, Progress, Sku};
+use punctual_model::{
+    CollectionKey, Counters, CredentialHeaders, Job, JobId, JobState, Limits, Progress, Sku,
+};
 
 const BODY: &[u8] = br#"{
   "properties": {
@@ -37,6 +39,7 @@ fn bench(criterion: &mut Criterion) {
         limits: Limits::default(),
         now,
         put_at: now,
+        credential_headers: CredentialHeaders::default(),
     };
     let spec = job::read_put(BODY, &key, None, &context).expect("it is a job");
     let stored = Job {

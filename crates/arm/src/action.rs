@@ -5,8 +5,12 @@ mod http;
 mod message;
 mod retry;
 
+use std::cell::Cell;
+
+use punctual_model::{Action, ActionKind, CredentialHeaders, ERROR_ACTION_DEPTH_MAX, PlanLimits, Sku};
+
+pub(crate) use self::http::sends_credentials;
 use crate::json::{Json, Members};
-use punctual_model::{Action, ActionKind, ERROR_ACTION_DEPTH_MAX, PlanLimits, Sku};
 
 use crate::Dialect;
 use crate::reader::{Object, Path, Problems};
@@ -28,19 +32,41 @@ pub(crate) static SHAPE: [Member; 7] = [
 pub(crate) struct Reading<'a> {
     /// The plan of the job's collection, and what it allows.
     pub(crate) plan: (Sku, PlanLimits),
-    /// The stored action of the same step, whose secrets are kept where a PATCH gives none.
-    pub(crate) kept: Option<&'a Action>,
-    /// The stored main action: a certificate that was opened before is not opened again.
+    /// The stored action of the same step, whose credentials are meant where their mask is given.
+    pub(crate) stored: Option<&'a Action>,
+    /// Whether secrets of the stored action stay where none are given, as under PATCH.
+    pub(crate) keeps_secrets: bool,
+    /// The headers whose values are credentials.
+    pub(crate) credential_headers: &'a CredentialHeaders,
+    /// Certificates to open, and those that were opened before.
+    pub(crate) certificates: Certificates<'a>,
+}
+
+/// Which certificates are opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Certificates<'a> {
+    /// The stored main action: what was opened before is not opened again.
     pub(crate) opened: Option<&'a Action>,
+    /// Whether any may be opened, which takes as long as its author chose.
+    pub(crate) may_open: bool,
+    /// Set if one must be opened and may not.
+    pub(crate) must_open: &'a Cell<bool>,
+    /// The rounds of key derivation that the job has asked for so far.
+    pub(crate) rounds: &'a Cell<u64>,
 }
 
 impl<'a> Reading<'a> {
     fn of_error_action(self) -> Self {
-        Self { kept: self.kept.and_then(|action| action.error_action.as_deref()), ..self }
+        Self { stored: self.stored.and_then(|action| action.error_action.as_deref()), ..self }
     }
 
+    fn stored_kind(self) -> Option<&'a ActionKind> {
+        self.stored.map(|action| &action.kind)
+    }
+
+    /// The stored action of this kind, if secrets that are not given stay.
     fn kept_kind(self) -> Option<&'a ActionKind> {
-        self.kept.map(|action| &action.kind)
+        self.stored_kind().filter(|_| self.keeps_secrets)
     }
 }
 
@@ -193,7 +219,7 @@ pub(crate) fn secret_bytes(action: &Action) -> usize {
     action
         .steps()
         .map(|step| match &step.kind {
-            ActionKind::Http(http) => http.authentication.as_ref().map_or(0, authentication::secret_bytes),
+            ActionKind::Http(http) => http::secret_bytes(http),
             ActionKind::StorageQueue(queue) => queue.sas_token.expose().len(),
             ActionKind::ServiceBusQueue(bus) | ActionKind::ServiceBusTopic(bus) => {
                 let key = bus.authentication.as_ref().and_then(|one| one.sas_key.as_ref());

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use punctual_model::{Job, JobSpec, JobState};
 
 pub(crate) use read::JOB_BYTES_MAX;
-pub use read::{JobContext, ignored, read_patch, read_put, sends_secrets};
+pub use read::{
+    JobContext, Opening, Unread, ignored, read_patch, read_put, sends_secrets, try_read_patch, try_read_put,
+};
 
 use crate::{ApiVersion, Dialect, action, id, recurrence, time};
 

@@ -160,6 +160,7 @@ pub(crate) struct ActionsConfig {
     #[serde(deserialize_with = "read::networks")]
     pub(crate) egress_deny: Vec<IpNet>,
     pub(crate) allow_self: bool,
+    pub(crate) credential_headers: Vec<String>,
     pub(crate) ca_file: PathBuf,
 }
 

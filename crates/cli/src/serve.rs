@@ -22,9 +22,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum_server::Handle;
-use punctual_api::ApiState;
+use punctual_api::{ApiState, Openers};
 use punctual_arm::Locations;
-use punctual_model::{Clock, RandomSource};
+use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Failure, Supervisor};
 use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, SqliteStore};
@@ -82,7 +82,8 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
 
     let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
     let clock = schedule_clock(&config);
-    let opened = open_store(&config.data, &random, alarm(supervisor))?;
+    let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
+    let opened = open_store(&config.data, &random, alarm(supervisor), credential_headers.clone())?;
     let access = access::open(&config, opened.clone()).await?;
     let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
@@ -103,7 +104,9 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
             limits: config.plans.limits(),
             tenant: config.arm.tenant.clone(),
             subscriptions: config.arm.subscriptions.iter().map(|id| id.as_str().into()).collect(),
+            credential_headers,
         },
+        openers: Openers::default(),
     };
     let state = Arc::new(state);
     let refusing = Arc::clone(&state);
@@ -177,10 +180,11 @@ pub(crate) fn open_store(
     data: &Data,
     random: &Arc<dyn RandomSource>,
     alarm: Alarm,
+    credential_headers: CredentialHeaders,
 ) -> anyhow::Result<Arc<SqliteStore>> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
     let keys = keys::open(data, &directory, random.as_ref())?;
-    let vault = Arc::new(Vault::new(&keys.ring));
+    let vault = Arc::new(Vault::new(&keys.ring).with_credential_headers(credential_headers));
     let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(random));
     options.new_keys = keys.are_new();
     options.alarm = alarm;

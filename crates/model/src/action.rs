@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{PlanLimits, Secret};
+use crate::{HeaderText, PlanLimits, Secret};
 
 /// The longest chain of error actions.
 pub const ERROR_ACTION_DEPTH_MAX: usize = 5;
@@ -89,12 +89,14 @@ impl ActionKind {
 pub struct HttpAction {
     /// Declared as `Https` instead of `Http`. Only shown again: the scheme of the URI decides how to connect.
     pub declared_https: bool,
-    /// The absolute URI, as written.
+    /// The absolute URI, as written but for its user information.
     pub uri: String,
+    /// The user information of the URI: a user name, perhaps with a colon and a password, as written.
+    pub user_info: Option<Secret>,
     /// The method, as written.
     pub method: String,
     /// In the order they were given, names as written.
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(String, HeaderText)>,
     /// The body.
     pub body: Option<String>,
     /// How to authenticate with the server that is called.

@@ -11,6 +11,7 @@ mod action;
 mod chain;
 mod clock;
 mod collection;
+mod credential;
 pub mod decide;
 mod firing;
 mod go;
@@ -33,6 +34,7 @@ pub use action::{
 pub use chain::Chain;
 pub use clock::{Clock, ClockPause, RandomSource, guid};
 pub use collection::{Collection, CollectionState, MaxRecurrence, Quota};
+pub use credential::{CredentialHeaders, HeaderText, MASK};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use go::{Asked, Go, Permission};
 pub use history::{Record, RecordStatus, Skip, SkipReason};
@@ -42,5 +44,5 @@ pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits
 pub use punctual_recurrence::TICK;
 pub use scope::{Level, Scope};
 pub use secret::Secret;
-pub use uri::usual_authority;
+pub use uri::{split_user_info, usual_authority, with_user_info};
 pub use watch::{ClockEvent, ClockNews, ClockReading, ClockWatch};

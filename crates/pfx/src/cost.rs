@@ -10,7 +10,7 @@ use crate::OpenError;
 
 /// All rounds of a file together. OpenSSL writes 2,048 for each of its three parts, Windows 2,000 and
 /// Java 10,000; the strictest advice of today is some 600,000 for each.
-const ROUNDS_MAX: u64 = 2_000_000;
+pub const ROUNDS_MAX: u64 = 2_000_000;
 
 /// How deep a file may be nested; a real one needs about twelve levels.
 const DEPTH_MAX: usize = 24;
@@ -18,14 +18,15 @@ const DEPTH_MAX: usize = 24;
 /// Memory-hard derivation: rare in these files, and a way to ask for a gigabyte.
 const SCRYPT: &str = "1.3.6.1.4.1.11591.4.11";
 
-pub(crate) fn check(file: &[u8]) -> Result<(), OpenError> {
+/// The rounds that a file asks for; an error if they are more than are allowed.
+pub(crate) fn rounds(file: &[u8]) -> Result<u64, OpenError> {
     let (_, whole) = Any::from_der(file).map_err(|_| OpenError::NotPkcs12)?;
     if whole.tag() != Tag::Sequence {
         return Err(OpenError::NotPkcs12);
     }
     let mut rounds = 0;
     walk(whole.data, 0, &mut rounds)?;
-    if rounds > ROUNDS_MAX { Err(OpenError::TooCostly) } else { Ok(()) }
+    if rounds > ROUNDS_MAX { Err(OpenError::TooCostly) } else { Ok(rounds) }
 }
 
 /// Walks the elements of a constructed value. A salt followed by a small integer is how every scheme

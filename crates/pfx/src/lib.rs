@@ -22,6 +22,7 @@ use p12_keystore::error::Error as KeystoreError;
 use p12_keystore::{CertificateBag, Pkcs12Archive, PrivateKeyBag};
 use thiserror::Error;
 
+pub use cost::ROUNDS_MAX;
 pub use facts::Facts;
 
 /// The largest file that is opened. A key with a chain of three takes about 6 KiB.
@@ -100,12 +101,15 @@ pub fn strip(base64: &str) -> String {
     base64.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
+/// The rounds of key derivation that opening a file takes, computed without opening it; an error if they are more than
+/// [`ROUNDS_MAX`].
+pub fn rounds(file: &[u8]) -> Result<u64, OpenError> {
+    if file.len() > FILE_BYTES_MAX { Err(OpenError::TooLarge) } else { cost::rounds(file) }
+}
+
 /// Opens a file.
 pub fn open(file: &[u8], password: &str) -> Result<Pfx, OpenError> {
-    if file.len() > FILE_BYTES_MAX {
-        return Err(OpenError::TooLarge);
-    }
-    cost::check(file)?;
+    rounds(file)?;
     let archive = Pkcs12Archive::from_pkcs12(file, password).map_err(|error| refusal(&error))?;
     let key = archive.keys.first().ok_or(OpenError::NoPrivateKey)?;
     let leaf = leaf_of(key, &archive.certs).ok_or(OpenError::NoCertificate)?;

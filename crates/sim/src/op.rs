@@ -293,6 +293,7 @@ fn http(host: &str) -> Action {
     let request = HttpAction {
         declared_https: false,
         uri: format!("http://{host}.example/"),
+        user_info: None,
         method: "POST".to_owned(),
         headers: Vec::new(),
         body: None,

@@ -3,7 +3,7 @@
 //! A document is one ASCII digit, the version, and compact JSON. The structs in `codec/` are the stored form
 //! only: a change of the model is a compile error in a conversion, never a silent change of what is on disk,
 //! and a new version is a new module beside the old one. The secrets of a job are one blob, sealed for that
-//! job; the document refers to them by number.
+//! job and this document; the document refers to them by number.
 
 mod collection;
 mod grants;
@@ -58,11 +58,12 @@ pub enum CodecError {
     Sealed(#[from] VaultError),
 }
 
-/// Encodes a job's definition and seals its secrets for that job.
+/// Encodes a job's definition and seals its secrets for that job and that document.
 pub fn encode_spec(spec: &JobSpec, job: JobId, vault: &Vault, random: &dyn RandomSource) -> StoredSpec {
     let mut secrets = seal::Outgoing::default();
     let document = versioned(&spec::Spec1::of(spec, &mut secrets));
-    StoredSpec { document, sealed: secrets.seal(job, vault, random) }
+    let sealed = secrets.seal(job, &document, vault, random);
+    StoredSpec { document, sealed }
 }
 
 /// Decodes a job's definition.
@@ -74,7 +75,7 @@ pub fn decode_spec(
 ) -> Result<JobSpec, CodecError> {
     let json = body(document)?;
     let stored: spec::Spec1<'_> = serde_json::from_slice(json).map_err(damaged)?;
-    let mut secrets = seal::Incoming::open(sealed, job, vault)?;
+    let mut secrets = seal::Incoming::open(sealed, job, document, vault)?;
     stored.into_model(&mut secrets)
 }
 

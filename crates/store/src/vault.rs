@@ -4,11 +4,14 @@
 //! was moved to another row can't be opened. A blob is
 //!
 //! ```text
-//!   1 byte  format, 1
+//!   1 byte  format, 1 or 2
 //!   4 bytes id of the key, big endian
 //!  12 bytes nonce
 //!   n bytes ciphertext and tag
 //! ```
+//!
+//! In format 2 it is bound to a document as well: if a byte of that was changed, the blob can't be opened. So whoever can
+//! write to the data file can't have the secrets of a job sent to another address.
 //!
 //! Errors say which key is missing or that a seal is broken, never what is inside.
 
@@ -16,12 +19,15 @@ use std::fmt;
 
 use aes_gcm_siv::aead::{Aead, KeyInit, Payload};
 use aes_gcm_siv::{Aes256GcmSiv, Nonce};
-use punctual_model::RandomSource;
+use punctual_model::{CredentialHeaders, RandomSource};
 use thiserror::Error;
 
 use crate::KeyRing;
 
+/// Bound to its context.
 const FORMAT: u8 = 1;
+/// Bound to its context and to a document.
+const FORMAT_BOUND: u8 = 2;
 const KEY_ID_LENGTH: usize = 4;
 const NONCE_LENGTH: usize = 12;
 const HEAD_LENGTH: usize = 1 + KEY_ID_LENGTH + NONCE_LENGTH;
@@ -30,6 +36,7 @@ const HEAD_LENGTH: usize = 1 + KEY_ID_LENGTH + NONCE_LENGTH;
 pub struct Vault {
     newest: u32,
     ciphers: Vec<(u32, Aes256GcmSiv)>,
+    credential_headers: CredentialHeaders,
 }
 
 /// What a sealed blob belongs to.
@@ -66,7 +73,17 @@ impl Vault {
     pub fn new(ring: &KeyRing) -> Self {
         let cipher = |key: &[u8; 32]| Aes256GcmSiv::new(key.into());
         let ciphers = ring.keys().map(|(id, key)| (id, cipher(key))).collect();
-        Self { newest: ring.newest(), ciphers }
+        Self { newest: ring.newest(), ciphers, credential_headers: CredentialHeaders::default() }
+    }
+
+    /// The same with another choice of headers whose values are secrets.
+    pub fn with_credential_headers(self, credential_headers: CredentialHeaders) -> Self {
+        Self { credential_headers, ..self }
+    }
+
+    /// The headers whose values are secrets, also where they were stored in the clear before.
+    pub(crate) fn credential_headers(&self) -> &CredentialHeaders {
+        &self.credential_headers
     }
 
     /// The id of the key that seals.
@@ -76,15 +93,30 @@ impl Vault {
 
     /// Seals bytes for a context. The random source must be unpredictable.
     pub fn seal(&self, context: SealContext, bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
+        self.seal_as(FORMAT, &context.bytes(), bytes, random)
+    }
+
+    /// Seals bytes for a context and a document.
+    pub fn seal_bound(
+        &self,
+        context: SealContext,
+        document: &[u8],
+        bytes: &[u8],
+        random: &dyn RandomSource,
+    ) -> Vec<u8> {
+        self.seal_as(FORMAT_BOUND, &context.bound_bytes(document), bytes, random)
+    }
+
+    fn seal_as(&self, format: u8, associated: &[u8], bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
         let mut nonce = [0; NONCE_LENGTH];
         nonce.copy_from_slice(&random.random().to_be_bytes()[..NONCE_LENGTH]);
         let cipher = self.cipher(self.newest).expect("the newest key is one of the ring");
-        let payload = Payload { msg: bytes, aad: &context.bytes() };
+        let payload = Payload { msg: bytes, aad: associated };
         let sealed = cipher
             .encrypt(&Nonce::from(nonce), payload)
             .expect("a document is far below the cipher's limit of 64 GiB");
         let mut blob = Vec::with_capacity(HEAD_LENGTH + sealed.len());
-        blob.push(FORMAT);
+        blob.push(format);
         blob.extend_from_slice(&self.newest.to_be_bytes());
         blob.extend_from_slice(&nonce);
         blob.extend_from_slice(&sealed);
@@ -93,18 +125,35 @@ impl Vault {
 
     /// Opens what was sealed for a context.
     pub fn open(&self, context: SealContext, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
+        self.open_as(&context.bytes(), blob)
+    }
+
+    /// Opens what was sealed for a context and a document, or for the context alone, as it was done before.
+    pub fn open_bound(
+        &self,
+        context: SealContext,
+        document: &[u8],
+        blob: &[u8],
+    ) -> Result<Vec<u8>, VaultError> {
+        match blob.first() {
+            Some(&FORMAT_BOUND) => self.open_as(&context.bound_bytes(document), blob),
+            _ => self.open_as(&context.bytes(), blob),
+        }
+    }
+
+    fn open_as(&self, associated: &[u8], blob: &[u8]) -> Result<Vec<u8>, VaultError> {
         let id = Self::key_of(blob)?;
         let cipher = self.cipher(id).ok_or(VaultError::UnknownKey { id })?;
         let mut nonce = [0; NONCE_LENGTH];
         nonce.copy_from_slice(&blob[1 + KEY_ID_LENGTH..HEAD_LENGTH]);
-        let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: &context.bytes() };
+        let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: associated };
         cipher.decrypt(&Nonce::from(nonce), payload).map_err(|_| VaultError::Broken { id })
     }
 
     /// The id of the key that a blob was sealed with.
     pub fn key_of(blob: &[u8]) -> Result<u32, VaultError> {
         match blob {
-            [FORMAT, a, b, c, d, rest @ ..] if rest.len() > NONCE_LENGTH => {
+            [FORMAT | FORMAT_BOUND, a, b, c, d, rest @ ..] if rest.len() > NONCE_LENGTH => {
                 Ok(u32::from_be_bytes([*a, *b, *c, *d]))
             }
             _ => Err(VaultError::UnknownFormat),
@@ -130,6 +179,15 @@ impl SealContext {
         bytes.extend_from_slice(self.kind.as_bytes());
         bytes
     }
+
+    /// The same with a document. No kind has a NUL, so that neither form can be taken for the other: a blob whose format
+    /// is changed does not open.
+    fn bound_bytes(self, document: &[u8]) -> Vec<u8> {
+        let mut bytes = self.bytes();
+        bytes.push(0);
+        bytes.extend_from_slice(document);
+        bytes
+    }
 }
 
 #[cfg(test)]
@@ -150,6 +208,27 @@ mod tests {
         let broken = Err(VaultError::Broken { id: 1 });
         assert_eq!(vault.open(SealContext { row: 8, ..PLACE }, &blob), broken);
         assert_eq!(vault.open(SealContext { kind: "store", ..PLACE }, &blob), broken);
+    }
+
+    #[test]
+    fn what_was_sealed_for_a_document_opens_with_that_alone() {
+        let random = Counting::default();
+        let vault = Vault::new(&KeyRing::generate(&random));
+        let blob = vault.seal_bound(PLACE, b"document", b"secret", &random);
+        let open = |document: &[u8], blob: &[u8]| vault.open_bound(PLACE, document, blob);
+        assert_eq!(open(b"document", &blob).as_deref(), Ok(b"secret".as_slice()));
+        let broken = Err(VaultError::Broken { id: 1 });
+        assert_eq!(open(b"dokument", &blob), broken);
+        assert_eq!(open(b"", &blob), broken);
+        let mut as_before = blob;
+        as_before[0] = FORMAT;
+        assert_eq!(open(b"document", &as_before), broken, "its format can't be changed");
+        let before = vault.seal(PLACE, b"secret", &random);
+        assert_eq!(
+            open(b"document", &before).as_deref(),
+            Ok(b"secret".as_slice()),
+            "what was sealed before opens"
+        );
     }
 
     #[test]

@@ -46,11 +46,7 @@ pub(super) const METADATA: &[Metadata] = &[
         "Azure: wire server",
         "https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16",
     ),
-    at(
-        "fd20:ce::254/128",
-        "Google",
-        "https://cloud.google.com/compute/docs/metadata/querying-metadata",
-    ),
+    at("fd20:ce::254/128", "Google", "https://cloud.google.com/compute/docs/metadata/querying-metadata"),
     at(
         "100.100.100.200/32",
         "Alibaba",
@@ -91,9 +87,5 @@ pub(super) const METADATA: &[Metadata] = &[
         "Akamai (Linode)",
         "https://cloudinit.readthedocs.io/en/latest/reference/datasources/akamai.html",
     ),
-    at(
-        "169.254.0.23/32",
-        "Tencent",
-        "https://www.tencentcloud.com/document/product/213/4934",
-    ),
+    at("169.254.0.23/32", "Tencent", "https://www.tencentcloud.com/document/product/213/4934"),
 ];

@@ -27,7 +27,14 @@ impl Answer {
         let _ = write!(text, "Http Action - Response from host '{host}': '{status}' Response Headers: ");
         write_headers(&mut text, &self.headers, redactor);
         text.push_str(" Body: ");
-        let body = redactor.redact(decode(&self.body));
+        let body = decode(&self.body);
+        // Redacting comes before cutting to what is kept. What was cut when it was read may have the beginning of a
+        // secret at its end.
+        let body = if self.body.len() < BODY_BYTES_MAX {
+            redactor.redact(body)
+        } else {
+            redactor.redact_cut(body).into()
+        };
         text.extend(body.chars().take(BODY_CHARACTERS_MAX).map(storable));
         text
     }
@@ -182,6 +189,20 @@ mod tests {
         assert!(message.len() < HEADERS_BYTES_MAX + 200, "{}", message.len());
         assert!(message.contains("\r\nB: v") && !message.contains("C: v"));
         assert!(message.ends_with("\r\n Body: body"));
+    }
+
+    #[test]
+    fn a_secret_at_the_edge_of_what_is_read_is_not_kept() {
+        let secret = "0123456789abcdef".repeat(16);
+        let mut redactor = Redactor::default();
+        redactor.add(&secret);
+        // Redacting what comes before makes room for the edge.
+        let whole = format!("{}{}", secret.repeat(7), secret);
+        for cut in 1..secret.len() {
+            let body = format!("{}{}", "x".repeat(cut), whole);
+            let message = answer(200, &[], &body.as_bytes()[..BODY_BYTES_MAX]).message("h", &redactor);
+            assert!(!message.contains("0123"), "{cut}: {message}");
+        }
     }
 
     #[test]

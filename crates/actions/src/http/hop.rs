@@ -23,7 +23,8 @@ pub(crate) struct Hop {
 impl Hop {
     /// Returns the action's own request, and the user information of its URI.
     pub(crate) fn first(action: &HttpAction) -> Result<(Self, Option<UserInfo>), Failure> {
-        let (url, user_info) = TargetUrl::parse(&action.uri)?;
+        let (url, written) = TargetUrl::parse(&action.uri)?;
+        let user_info = action.user_info.as_ref().map(|secret| UserInfo::of(secret.expose())).or(written);
         let method = method(&action.method)?;
         Ok((Self { url, method, without_body: false, credentials_allowed: true }, user_info))
     }
@@ -89,6 +90,7 @@ mod tests {
         HttpAction {
             declared_https: false,
             uri: uri.into(),
+            user_info: None,
             method: method.into(),
             headers: vec![],
             body: None,

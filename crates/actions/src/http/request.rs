@@ -11,7 +11,7 @@ use http_body_util::Full;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
-use punctual_model::{Firing, HttpAction};
+use punctual_model::{Firing, HeaderText, HttpAction};
 
 use super::hop::Hop;
 use crate::failure::Failure;
@@ -43,8 +43,8 @@ pub(crate) fn build(
         _ => Bytes::new(),
     };
     let mut headers = HeaderMap::with_capacity(HEADERS_EXPECTED);
-    for (name, value) in &action.headers {
-        add_user_header(&mut headers, hop, name, value)?;
+    for (name, text) in &action.headers {
+        add_user_header(&mut headers, hop, name, text)?;
     }
     if let Some(authorization) = authorization {
         headers.insert(AUTHORIZATION, authorization);
@@ -69,18 +69,21 @@ pub(crate) fn build(
 }
 
 /// Adds a header of the user's, unless users may not set it or this hop must not see it.
-fn add_user_header(headers: &mut HeaderMap, hop: &Hop, name: &str, value: &str) -> Result<(), Failure> {
+fn add_user_header(headers: &mut HeaderMap, hop: &Hop, name: &str, text: &HeaderText) -> Result<(), Failure> {
     let unusable =
         |what| Failure::unusable(format!("The {what} of the header '{}' is not valid", name.escape_debug()));
     let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| unusable("name"))?;
-    let value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| unusable("value"))?;
+    let mut value =
+        HeaderValue::from_bytes(text.expose().trim().as_bytes()).map_err(|_| unusable("value"))?;
+    let credential = matches!(text, HeaderText::Credential(_));
+    value.set_sensitive(credential);
     let sent = match name.as_str() {
         // Users must not control framing and connections: they could smuggle a second request into a connection that
         // other jobs use next.
         "connection" | "content-length" | "expect" | "keep-alive" | "proxy-connection" | "te" | "trailer"
         | "transfer-encoding" | "upgrade" => false,
         _ if !hop.credentials_allowed
-            && [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST].contains(&name) =>
+            && (credential || [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, HOST].contains(&name)) =>
         {
             false
         }

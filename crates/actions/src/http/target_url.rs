@@ -22,6 +22,15 @@ pub(crate) struct UserInfo {
     pub(crate) password: String,
 }
 
+impl UserInfo {
+    /// Takes user information apart as a parser of URLs would, which ignores tabs and line breaks.
+    pub(crate) fn of(text: &str) -> Self {
+        let text = text.replace(['\t', '\n', '\r'], "");
+        let (username, password) = text.split_once(':').unwrap_or((&text, ""));
+        Self { username: username.to_owned(), password: password.to_owned() }
+    }
+}
+
 impl TargetUrl {
     /// Parses a URI that a user wrote.
     pub(crate) fn parse(uri: &str) -> Result<(Self, Option<UserInfo>), Failure> {

@@ -50,3 +50,19 @@ async fn a_target_that_echoes_the_credentials_does_not_get_them_into_the_history
         assert!(!outcome.message.contains(secret), "{}", outcome.message);
     }
 }
+
+#[tokio::test]
+async fn credentials_of_headers_and_of_the_uri_do_not_get_into_the_history_either() {
+    let receiver = Receiver::start(|seen| text(200, format!("{:?} p@ssw0rd cook1e", seen.headers))).await;
+    let request = get(receiver.url("/"))
+        .credential("x-api-key", "hunter22")
+        .credential("cookie", "session=cook1e")
+        .user_info("user:p%40ssw0rd");
+    let outcome = request.fire(&actions()).await;
+    assert_succeeded(&outcome);
+    assert_eq!(receiver.only().header("authorization"), Some("Basic dXNlcjpwQHNzdzByZA=="));
+    assert!(outcome.message.contains("x-api-key"), "{}", outcome.message);
+    for secret in ["hunter22", "cook1e", "p@ssw0rd", "dXNlcjpwQHNzdzByZA=="] {
+        assert!(!outcome.message.contains(secret), "{secret}: {}", outcome.message);
+    }
+}

@@ -84,6 +84,21 @@ async fn credentials_do_not_go_to_another_port_or_host() {
 }
 
 #[tokio::test]
+async fn no_header_that_holds_a_credential_goes_to_another_origin() {
+    let other = Receiver::start(|_| ok()).await;
+    let location = other.url("/");
+    let receiver = Receiver::start(move |_| redirect(307, &location)).await;
+    let request =
+        get(receiver.url("/")).credential("X-Api-Key", "k3y").header("X-Other", "kept").user_info("u:p");
+    assert_succeeded(&request.fire(&actions()).await);
+    let first = receiver.only();
+    assert_eq!((first.header("x-api-key"), first.header("authorization")), (Some("k3y"), Some("Basic dTpw")));
+    let second = other.only();
+    assert_eq!((second.header("x-api-key"), second.header("authorization")), (None, None));
+    assert_eq!(second.header("x-other"), Some("kept"));
+}
+
+#[tokio::test]
 async fn credentials_that_a_redirect_brings_along_are_ignored() {
     let other = Receiver::start(|_| ok()).await;
     let location = other.url("/").replace("http://", "http://evil:choice@");

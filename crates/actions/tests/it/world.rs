@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use punctual_actions::{Actions, Settings, SettingsError};
 use punctual_model::{
-    Action, ActionKind, Authentication, Cause, Clock, CollectionKey, ExecutionTag, Firing, HttpAction, JobId,
-    JobSpec, Outcome,
+    Action, ActionKind, Authentication, Cause, Clock, CollectionKey, ExecutionTag, Firing, HeaderText,
+    HttpAction, JobId, JobSpec, Outcome, Secret,
 };
 
 /// Long enough for anything that is to succeed.
@@ -57,6 +57,7 @@ pub(crate) fn send(method: &str, uri: impl Into<String>) -> Http {
     Http(HttpAction {
         declared_https: false,
         uri: uri.into(),
+        user_info: None,
         method: method.into(),
         headers: vec![],
         body: None,
@@ -67,6 +68,18 @@ pub(crate) fn send(method: &str, uri: impl Into<String>) -> Http {
 impl Http {
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.0.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// A header that holds a credential.
+    pub(crate) fn credential(mut self, name: &str, value: &str) -> Self {
+        self.0.headers.push((name.into(), HeaderText::Credential(Secret::new(value))));
+        self
+    }
+
+    /// User information of the URI.
+    pub(crate) fn user_info(mut self, user_info: &str) -> Self {
+        self.0.user_info = Some(Secret::new(user_info));
         self
     }
 

@@ -5,7 +5,7 @@ use punctual_edit::WrittenJob;
 use punctual_model::access::Role;
 use punctual_model::{JobKey, Scope};
 
-use super::{conversion, in_flight, render};
+use super::{in_flight, render};
 use crate::answer::Answer;
 use crate::request::{Call, UnreadBody};
 use crate::right::denied;
@@ -22,17 +22,20 @@ pub(crate) async fn patch(
     let dialect = call.dialect(false);
     let body = body.into_bytes().await?;
     let scope = Scope::Job(key.clone());
+    let sends_secrets = job::sends_secrets(&body, &state.settings.credential_headers);
     // Whether a secret that is sent is the stored one must not show by what is allowed.
-    if !call.caller.may(Role::Contributor, &scope) && job::sends_secrets(&body) {
+    if !call.caller.may(Role::Contributor, &scope) && sends_secrets {
         return Err(denied(&call.caller, route::write_action(&scope), &scope));
     }
     let ignored = job::ignored(&body, version);
     let editor = state.editor(&call.caller);
     let written = editor.patch_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
-        let context = JobContext { version, sku, limits, now, put_at: existing.put_at };
+        let credential_headers = state.settings.credential_headers.clone();
+        let context = JobContext { version, sku, limits, now, put_at: existing.put_at, credential_headers };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.spec.clone());
-        conversion::convert(&body, move || job::read_patch(&bytes, &name, &old, &context))
+        let read = move |opening| job::try_read_patch(&bytes, &name, &old, &context, opening);
+        state.openers.convert(read)
     });
     let WrittenJob { job, collection, .. } = written.await.map_err(|error| state.refused(error))?;
     let in_flight = in_flight(state, std::slice::from_ref(&job)).await?;

@@ -4,7 +4,7 @@ use punctual_arm::{ApiError, JobContext, id, job};
 use punctual_edit::WrittenJob;
 use punctual_model::JobKey;
 
-use super::{conversion, render};
+use super::render;
 use crate::answer::Answer;
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
@@ -23,9 +23,11 @@ pub(crate) async fn put(
     let editor = state.editor(&call.caller);
     let written = editor.put_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
-        let context = JobContext { version, sku, limits, now, put_at: now };
+        let credential_headers = state.settings.credential_headers.clone();
+        let context = JobContext { version, sku, limits, now, put_at: now, credential_headers };
         let (bytes, name, old) = (body.clone(), key.clone(), existing.map(|job| job.spec.clone()));
-        conversion::convert(&body, move || job::read_put(&bytes, &name, old.as_deref(), &context))
+        let read = move |opening| job::try_read_put(&bytes, &name, old.as_deref(), &context, opening);
+        state.openers.convert(read)
     });
     let WrittenJob { job, collection, new } = written.await.map_err(|error| state.refused(error))?;
     let shown = render(&job, &collection, &[], version, dialect);

@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{Access, AccessMode, ApiState, Settings};
+use punctual_api::{Access, AccessMode, ApiState, Openers, Settings};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
@@ -101,6 +101,7 @@ impl World {
                 subscriptions: vec![SUBSCRIPTION.into()],
                 ..Settings::default()
             },
+            openers: Openers::default(),
         };
         Self { router: punctual_api::router(Arc::new(state)), store, access, clock, inspector }
     }

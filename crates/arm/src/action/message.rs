@@ -5,7 +5,7 @@ use punctual_model::{
     ActionKind, BrokeredProperties, QueueMessage, ServiceBusAuthentication, ServiceBusMessage, Transport,
 };
 
-use super::authentication::{required_secret, secret};
+use super::authentication::{Kept, required_secret, secret};
 use super::{insert_text, texts};
 use crate::reader::{Object, Problems};
 use crate::shape::{Member, object, value};
@@ -46,11 +46,13 @@ pub(super) fn read_queue(
     kept: Option<&ActionKind>,
     problems: &mut Problems,
 ) -> Option<QueueMessage> {
-    let kept = match kept {
-        Some(ActionKind::StorageQueue(queue)) => Some(&queue.sas_token),
-        _ => None,
-    };
     let storage_account = message.required_text("storageAccount", problems);
+    let kept = match kept {
+        Some(ActionKind::StorageQueue(queue)) => {
+            Kept::at(&queue.storage_account, storage_account, "storageAccount").of(Some(&queue.sas_token))
+        }
+        _ => Kept::NOTHING,
+    };
     let queue_name = message.required_text("queueName", problems);
     let sas_token = required_secret(message, "sasToken", kept, problems);
     let text = message.required_text("message", problems);
@@ -96,7 +98,7 @@ pub(super) fn read_bus(
     let namespace = message.required_text("namespace", problems);
     let text = message.required_text("message", problems);
     let transport = message.name_of("transportType", &TRANSPORTS, problems);
-    let authentication = read_bus_authentication(message, kept, problems);
+    let authentication = read_bus_authentication(message, namespace, kept, problems);
     let brokered = read_brokered(message, problems).filter(|given| *given != BrokeredProperties::default());
     let custom = message.texts("customMessageProperties", problems);
     if namespace.is_some_and(|namespace| !is_host_part(namespace)) {
@@ -121,12 +123,16 @@ const AUTHENTICATION_TYPES: [(&str, bool); 2] = [("NotSpecified", false), ("Shar
 
 fn read_bus_authentication(
     message: &Object<'_>,
+    namespace: Option<&str>,
     kept: Option<&ServiceBusMessage>,
     problems: &mut Problems,
 ) -> Option<ServiceBusAuthentication> {
     let value = message.get("authentication")?;
     let object = Object::of(value, message.at("authentication"), problems)?;
-    let kept = kept.and_then(|message| message.authentication.as_ref()?.sas_key.as_ref());
+    let kept = kept.map_or(Kept::NOTHING, |kept| {
+        let key = kept.authentication.as_ref().and_then(|one| one.sas_key.as_ref());
+        Kept::at(&kept.namespace, namespace, "namespace").of(key)
+    });
     let authentication = ServiceBusAuthentication {
         shared_access_key: object.name_of("type", &AUTHENTICATION_TYPES, problems),
         sas_key_name: object.text("sasKeyName", problems).map(str::to_owned),

@@ -1,11 +1,13 @@
 //! Reads a PUT or a PATCH of a job.
 
+use std::cell::Cell;
+
 use jiff::Timestamp;
-use punctual_model::{Action, JobKey, JobSpec, Limits, Sku};
+use punctual_model::{Action, CredentialHeaders, JobKey, JobSpec, Limits, Sku};
 use punctual_recurrence::{Rule, Start};
 
 use super::render_spec;
-use crate::action::{self, Reading};
+use crate::action::{self, Certificates, Reading};
 use crate::json::{Json, Members};
 use crate::merge::{merge, move_misplaced_retry};
 use crate::reader::{Object, Path, Problems, kind, parse_object, shown};
@@ -16,7 +18,7 @@ use crate::{ApiError, ApiVersion, Dialect, id, quota, recurrence};
 pub(crate) const JOB_BYTES_MAX: usize = 16 * 1024;
 
 /// What reading a job depends on besides the body.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct JobContext {
     /// The request's.
     pub version: ApiVersion,
@@ -28,21 +30,81 @@ pub struct JobContext {
     pub now: Timestamp,
     /// The time of the PUT: now, or under a PATCH that of the last PUT.
     pub put_at: Timestamp,
+    /// The headers whose values are credentials.
+    pub credential_headers: CredentialHeaders,
+}
+
+/// Whether certificate files are opened, which takes as many rounds of key derivation as their author chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// They are opened: call this where it may take long.
+    Allowed,
+    /// [`Unread::MustOpen`] if there is one that was not opened before.
+    Denied,
+}
+
+/// Why a body did not become a definition.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is refused.
+    Rejected(ApiError),
+    /// A certificate must be opened: read it again where that is allowed.
+    MustOpen,
+}
+
+impl Unread {
+    fn into_error(self) -> ApiError {
+        match self {
+            Self::Rejected(error) => error,
+            // Where opening is allowed nothing asks for it.
+            Self::MustOpen => ApiError::internal(),
+        }
+    }
+}
+
+impl From<ApiError> for Unread {
+    fn from(error: ApiError) -> Self {
+        Self::Rejected(error)
+    }
 }
 
 /// Reads the body of a PUT. `existing` is the definition that it replaces: what an older api-version can't
-/// express stays as it was.
+/// express stays as it was, and masks of credentials stand for its credentials. Certificates are opened, so this may take
+/// long.
 pub fn read_put(
     body: &[u8],
     key: &JobKey,
     existing: Option<&JobSpec>,
     context: &JobContext,
 ) -> Result<JobSpec, ApiError> {
+    try_read_put(body, key, existing, context, Opening::Allowed).map_err(Unread::into_error)
+}
+
+/// Reads the body of a PATCH onto the stored definition: absent members keep their value, secrets included;
+/// null removes; members of another action type than the resulting one are dropped. Secrets of an action that goes to
+/// another address must be sent again. Certificates are opened, so this may take long.
+pub fn read_patch(
+    body: &[u8],
+    key: &JobKey,
+    existing: &JobSpec,
+    context: &JobContext,
+) -> Result<JobSpec, ApiError> {
+    try_read_patch(body, key, existing, context, Opening::Allowed).map_err(Unread::into_error)
+}
+
+/// [`read_put`], which opens certificates only if that is allowed.
+pub fn try_read_put(
+    body: &[u8],
+    key: &JobKey,
+    existing: Option<&JobSpec>,
+    context: &JobContext,
+    opening: Opening,
+) -> Result<JobSpec, Unread> {
     let document = parse(body)?;
     let unknown = Unknown::of(&document, shape::JOB, context.version);
-    let opened = existing.map(|spec| &spec.action);
+    let stored = existing.map(|spec| &spec.action);
     let with_time_zone = context.version.has_additions();
-    let kept = Kept { secrets: None, opened, with_time_zone, timing: None };
+    let kept = Kept { stored, keeps_secrets: false, with_time_zone, timing: None, opening };
     let mut spec = read_document(&document, key, kept, &unknown, context)?;
     if !with_time_zone && let Some(rule) = &mut spec.recurrence {
         rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
@@ -54,14 +116,14 @@ pub fn read_put(
     Ok(spec)
 }
 
-/// Reads the body of a PATCH onto the stored definition: absent members keep their value, secrets included;
-/// null removes; members of another action type than the resulting one are dropped.
-pub fn read_patch(
+/// [`read_patch`], which opens certificates only if that is allowed.
+pub fn try_read_patch(
     body: &[u8],
     key: &JobKey,
     existing: &JobSpec,
     context: &JobContext,
-) -> Result<JobSpec, ApiError> {
+    opening: Opening,
+) -> Result<JobSpec, Unread> {
     let mut patch = parse(body)?;
     let unknown = Unknown::of(&patch, shape::JOB, context.version);
     let properties = patch.get_mut("properties");
@@ -80,8 +142,8 @@ pub fn read_patch(
     document.insert("properties", properties.into());
     let mut document = Json::from(document);
     merge(&mut document, patch);
-    let secrets = Some(&existing.action);
-    let kept = Kept { secrets, opened: secrets, with_time_zone: true, timing: Some(existing) };
+    let stored = Some(&existing.action);
+    let kept = Kept { stored, keeps_secrets: true, with_time_zone: true, timing: Some(existing), opening };
     let spec = read_document(&document, key, kept, &unknown, context)?;
     check_size(&spec)?;
     Ok(spec)
@@ -91,18 +153,22 @@ pub fn read_patch(
 const SECRETS: [&str; 5] = ["password", "pfx", "secret", "sasToken", "sasKey"];
 
 /// Whether a body sends a secret, or takes one away, wherever that is.
-pub fn sends_secrets(body: &[u8]) -> bool {
-    fn within(value: &Json<'_>) -> bool {
+pub fn sends_secrets(body: &[u8], credential_headers: &CredentialHeaders) -> bool {
+    fn within(value: &Json<'_>, credential_headers: &CredentialHeaders) -> bool {
         match value {
-            Json::Object(members) => members.iter().any(|(name, value)| {
-                SECRETS.iter().any(|secret| secret.eq_ignore_ascii_case(name)) || within(value)
-            }),
-            Json::List(items) => items.iter().any(within),
+            Json::Object(members) => {
+                action::sends_credentials(members, credential_headers)
+                    || members.iter().any(|(name, value)| {
+                        SECRETS.iter().any(|secret| secret.eq_ignore_ascii_case(name))
+                            || within(value, credential_headers)
+                    })
+            }
+            Json::List(items) => items.iter().any(|item| within(item, credential_headers)),
             Json::Null | Json::Bool(_) | Json::Integer(_) | Json::Float(_) | Json::Text(_) => false,
         }
     }
     // A body that is no JSON is refused by whoever reads it.
-    parse_object(body).is_ok_and(|document| within(&document))
+    parse_object(body).is_ok_and(|document| within(&document, credential_headers))
 }
 
 /// The unknown members of a body, which are ignored under this api-version, as the value of a header.
@@ -125,14 +191,16 @@ fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
 /// What is kept from the stored job.
 #[derive(Clone, Copy)]
 struct Kept<'a> {
-    /// The main action whose secrets stay where none are given.
-    secrets: Option<&'a Action>,
-    /// The main action whose certificates were opened before.
-    opened: Option<&'a Action>,
+    /// The main action: masks stand for its credentials, and its certificates were opened before.
+    stored: Option<&'a Action>,
+    /// Whether its secrets stay where none are given.
+    keeps_secrets: bool,
     /// Whether `timeZone` is a known name.
     with_time_zone: bool,
     /// The definition whose start and recurrence are not checked again if they stay as they are.
     timing: Option<&'a JobSpec>,
+    /// Whether certificates are opened.
+    opening: Opening,
 }
 
 fn read_document(
@@ -141,24 +209,28 @@ fn read_document(
     kept: Kept<'_>,
     unknown: &Unknown,
     context: &JobContext,
-) -> Result<JobSpec, ApiError> {
+) -> Result<JobSpec, Unread> {
     let mut problems = Problems::default();
     let problems = &mut problems;
+    let must_open = Cell::new(false);
     if context.version.has_additions() {
         unknown.add_to(problems);
     }
     let spec = Object::of(document, Path::Root, problems).and_then(|document| {
         check_id(&document, key, problems);
         let properties = Object::of(document.get("properties")?, document.at("properties"), problems)?;
-        read_properties(&properties, kept, context, problems)
+        read_properties(&properties, kept, &must_open, context, problems)
     });
+    if must_open.get() {
+        return Err(Unread::MustOpen);
+    }
     let without_action = document.get("properties").and_then(|it| it.get("action")).is_none_or(Json::is_null);
     let problems = std::mem::take(problems).into_vec();
     match spec {
         Some(spec) if problems.is_empty() => Ok(spec),
         _ => {
             let error = ApiError::invalid(&problems);
-            Err(if without_action { ApiError::malformed_job(error.message) } else { error })
+            Err(if without_action { ApiError::malformed_job(error.message) } else { error }.into())
         }
     }
 }
@@ -166,6 +238,7 @@ fn read_document(
 fn read_properties(
     properties: &Object<'_>,
     kept: Kept<'_>,
+    must_open: &Cell<bool>,
     context: &JobContext,
     problems: &mut Problems,
 ) -> Option<JobSpec> {
@@ -180,7 +253,11 @@ fn read_properties(
     }
     let action = properties.get("action").and_then(|value| {
         let plan = (context.sku, *context.limits.of(context.sku));
-        let reading = Reading { plan, kept: kept.secrets, opened: kept.opened };
+        let (may_open, rounds) = (kept.opening == Opening::Allowed, Cell::new(0));
+        let certificates = Certificates { opened: kept.stored, may_open, must_open, rounds: &rounds };
+        let Kept { stored, keeps_secrets, .. } = kept;
+        let credential_headers = &context.credential_headers;
+        let reading = Reading { plan, stored, keeps_secrets, credential_headers, certificates };
         action::read(value, properties.at("action"), reading, problems)
     });
     let recurrence: Option<Rule> = properties.get("recurrence").and_then(|value| {

@@ -1,6 +1,7 @@
 //! Client certificates: the file is opened when it is written, and only then.
 
-use punctual_arm::{ApiVersion, job};
+use punctual_arm::ApiVersion;
+use punctual_arm::job::{self, Opening, Unread};
 use punctual_model::JobSpec;
 use serde_json::{Value, json};
 
@@ -74,4 +75,23 @@ fn the_same_file_is_not_opened_twice() {
     let again =
         job::read_put(body.as_bytes(), &job_key(), Some(&stored), &context(ApiVersion::V2016_03)).unwrap();
     assert_eq!(authentication(&again)["certificateSubjectName"], "CN=As stored");
+}
+
+#[test]
+fn no_certificate_is_opened_where_that_is_not_allowed() {
+    let stored = put_properties(with(PFX, PASSWORD)).unwrap();
+    let context = context(ApiVersion::V2016_03);
+    let put = |properties: &Value, existing| {
+        let body = json!({ "properties": properties }).to_string();
+        job::try_read_put(body.as_bytes(), &job_key(), existing, &context, Opening::Denied)
+    };
+    assert!(matches!(put(&with(PFX, PASSWORD), None), Err(Unread::MustOpen)));
+    assert!(matches!(put(&with(PFX, "other"), Some(&stored)), Err(Unread::MustOpen)));
+    assert!(put(&with(PFX, PASSWORD), Some(&stored)).is_ok(), "it was opened before");
+    // The body does not show that a file must be opened: the stored one fits the new password or not.
+    let password = br#"{"properties": {"action": {"request": {"authentication": {"password": "x"}}}}}"#;
+    let patched = job::try_read_patch(password, &job_key(), &stored, &context, Opening::Denied);
+    assert!(matches!(patched, Err(Unread::MustOpen)));
+    let state = br#"{"properties": {"state": "disabled"}}"#;
+    assert!(job::try_read_patch(state, &job_key(), &stored, &context, Opening::Denied).is_ok());
 }

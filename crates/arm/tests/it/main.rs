@@ -10,6 +10,7 @@
 mod anything;
 mod certificate;
 mod collection;
+mod credential;
 mod patch;
 mod put;
 mod recordings;

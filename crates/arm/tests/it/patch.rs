@@ -53,8 +53,8 @@ fn what_is_not_mentioned_keeps_its_value() {
 #[test]
 fn secrets_survive_a_whole_action_without_them() {
     let stored = stored();
-    let mut action = http("http://other/");
-    action["errorAction"] = http("http://other-error/");
+    let mut action = http("http://main/other");
+    action["errorAction"] = http("http://error/other");
     let patched = patch(&stored, json!({ "action": action })).unwrap();
     for step in [0, 1] {
         assert_eq!(authentication(&patched, step), authentication(&stored, step));

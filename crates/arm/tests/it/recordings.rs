@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use punctual_arm::{ApiVersion, CollectionContext, Dialect, JobContext, Locations, Query, collection, job};
-use punctual_model::{Collection, CollectionKey, Job, JobKey, JobState, Limits};
+use punctual_model::{Collection, CollectionKey, CredentialHeaders, Job, JobKey, JobState, Limits};
 use serde_json::Value;
 
 use crate::world::a_job;
@@ -77,7 +77,14 @@ impl World {
             [_, subscription, _, group, _, _, _, collection, _, name] => {
                 let key = CollectionKey::new(subscription, group, collection).job(name);
                 let sku = self.collections[&key.collection].sku;
-                let context = JobContext { version, sku, limits: Limits::default(), now, put_at: now };
+                let context = JobContext {
+                    version,
+                    sku,
+                    limits: Limits::default(),
+                    now,
+                    put_at: now,
+                    credential_headers: CredentialHeaders::default(),
+                };
                 let old = self.jobs.get(&key).map(|job| &*job.spec);
                 let spec = match (method, old) {
                     ("PATCH", Some(old)) => job::read_patch(body.as_bytes(), &key, old, &context),

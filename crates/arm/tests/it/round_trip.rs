@@ -57,8 +57,9 @@ fn http() -> impl Strategy<Value = ActionKind> {
             ActionKind::Http(HttpAction {
                 declared_https,
                 uri,
+                user_info: None,
                 method: method.into(),
-                headers,
+                headers: headers.into_iter().map(|(name, value)| (name, value.into())).collect(),
                 body,
                 authentication,
             })

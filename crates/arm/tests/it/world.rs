@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 use punctual_arm::{ApiError, ApiVersion, CollectionContext, Dialect, JobContext, Locations, job};
-use punctual_model::{CollectionKey, Counters, Job, JobId, JobKey, JobSpec, JobState, Limits, Progress, Sku};
+use punctual_model::{
+    CollectionKey, Counters, CredentialHeaders, Job, JobId, JobKey, JobSpec, JobState, Limits, Progress, Sku,
+};
 use serde_json::{Value, json};
 
 pub(crate) const VERSION: ApiVersion = ApiVersion::V2016_03;
@@ -20,7 +22,14 @@ pub(crate) fn job_key() -> JobKey {
 }
 
 pub(crate) fn context(version: ApiVersion) -> JobContext {
-    JobContext { version, sku: Sku::Standard, limits: Limits::default(), now: now(), put_at: now() }
+    JobContext {
+        version,
+        sku: Sku::Standard,
+        limits: Limits::default(),
+        now: now(),
+        put_at: now(),
+        credential_headers: CredentialHeaders::default(),
+    }
 }
 
 pub(crate) fn collection_context(version: ApiVersion, locations: &Locations) -> CollectionContext<'_> {

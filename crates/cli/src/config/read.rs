@@ -24,9 +24,9 @@ pub(super) fn loopback<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
         return Ok(None);
     }
     let address = text.parse().ok().filter(|address: &SocketAddr| address.ip().is_loopback());
-    address
-        .map(Some)
-        .ok_or_else(|| Error::custom(format!("'{text}' is not a loopback address and port, such as 127.0.0.1:8381")))
+    address.map(Some).ok_or_else(|| {
+        Error::custom(format!("'{text}' is not a loopback address and port, such as 127.0.0.1:8381"))
+    })
 }
 
 /// An instant; none if the text is empty.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use punctual_arm::{ApiError, NewExpiry, NewToken, token};
-use punctual_model::RandomSource;
 use punctual_model::access::{Token, TokenId, TokenSecret};
+use punctual_model::{CredentialHeaders, RandomSource};
 use punctual_store::{Callers, Refusal, WriteError};
 use punctual_store_sqlite::{Alarm, OpenError, SqliteStore, layout};
 use serde_json::Value;
@@ -34,15 +34,19 @@ impl Stopped {
         }
         let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
         let key_file = key_file.map(Path::to_owned).unwrap_or_default();
-        let store = open_store(&Data { dir: dir.to_owned(), key_file }, &random, Alarm::default()).map_err(
-            |error| match error.downcast_ref::<OpenError>() {
-                Some(owned @ OpenError::Owned { .. }) => WrongUsage(format!(
-                    "{owned}; or ask the server that runs, with --server and without --data"
-                ))
-                .into(),
-                _ => error,
-            },
-        )?;
+        let store = open_store(
+            &Data { dir: dir.to_owned(), key_file },
+            &random,
+            Alarm::default(),
+            CredentialHeaders::default(),
+        )
+        .map_err(|error| match error.downcast_ref::<OpenError>() {
+            Some(owned @ OpenError::Owned { .. }) => {
+                WrongUsage(format!("{owned}; or ask the server that runs, with --server and without --data"))
+                    .into()
+            }
+            _ => error,
+        })?;
         Ok(Self { store, random })
     }
 

@@ -5,6 +5,7 @@
 mod architecture;
 mod command;
 mod crash;
+mod credential;
 mod data_directory;
 mod docs;
 mod doctor;

@@ -77,7 +77,10 @@ fn the_echo_target_answers_what_a_job_sent_but_no_credentials() {
         "headers": {"Authorization": "Bearer abcdefgh", "x-own": "not repeated"}}}}});
     assert_eq!(server.call("PUT", &Server::path("/c/jobs/j"), Some(&body)).status, 201);
     let record = wait_for("the job has run", || {
-        server.call("GET", &Server::path("/c/jobs/j/history"), None).body["value"].as_array()?.first().cloned()
+        server.call("GET", &Server::path("/c/jobs/j/history"), None).body["value"]
+            .as_array()?
+            .first()
+            .cloned()
     });
     let message = record["properties"]["message"].as_str().unwrap();
     assert!(message.contains("Body: POST /some/path\n") && message.ends_with("\nhello to you"), "{message}");
@@ -88,7 +91,8 @@ fn the_echo_target_answers_what_a_job_sent_but_no_credentials() {
 #[test]
 fn the_echo_target_is_on_loopback_only_and_can_be_left_out() {
     let folder = TempDir::new().unwrap();
-    let refused = punctual().args(["serve"]).env("PUNCTUAL_SERVER__ECHO_LISTEN", "0.0.0.0:1").output().unwrap();
+    let refused =
+        punctual().args(["serve"]).env("PUNCTUAL_SERVER__ECHO_LISTEN", "0.0.0.0:1").output().unwrap();
     let error = String::from_utf8(refused.stderr).unwrap();
     assert!(error.contains("server.echo_listen: '0.0.0.0:1' is not a loopback address and port"), "{error}");
     let mut command = punctual();

@@ -19,6 +19,7 @@ fn put(rule: Rule) -> Job {
     let request = HttpAction {
         declared_https: false,
         uri: "http://example.com/".into(),
+        user_info: None,
         method: "GET".into(),
         headers: Vec::new(),
         body: None,

@@ -319,6 +319,7 @@ pub(crate) fn action(name: &str) -> Action {
     let request = HttpAction {
         declared_https: false,
         uri: format!("http://{host}.example/"),
+        user_info: None,
         method: "GET".into(),
         headers: Vec::new(),
         body: None,

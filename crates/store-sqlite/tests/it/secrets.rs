@@ -25,6 +25,7 @@ fn chain() -> Action {
         ActionKind::Http(HttpAction {
             declared_https: false,
             uri: "https://example.com/".to_owned(),
+            user_info: None,
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: None,

@@ -3,7 +3,7 @@
 //! The plain form is each secret with its length before it, in the order of the document's numbers. Plain
 //! buffers are overwritten after use.
 
-use punctual_model::{JobId, RandomSource, Secret};
+use punctual_model::{CredentialHeaders, JobId, RandomSource, Secret};
 
 use super::CodecError;
 use crate::{SealContext, Vault, VaultError};
@@ -27,7 +27,14 @@ impl<'a> Outgoing<'a> {
         self.secrets.len() - 1
     }
 
-    pub(super) fn seal(self, job: JobId, vault: &Vault, random: &dyn RandomSource) -> Option<Vec<u8>> {
+    /// Seals them for a job and its document, which names every address that they are sent to.
+    pub(super) fn seal(
+        self,
+        job: JobId,
+        document: &[u8],
+        vault: &Vault,
+        random: &dyn RandomSource,
+    ) -> Option<Vec<u8>> {
         if self.secrets.is_empty() {
             return None;
         }
@@ -40,24 +47,37 @@ impl<'a> Outgoing<'a> {
             plain.extend_from_slice(&length.to_be_bytes());
             plain.extend_from_slice(text);
         }
-        let sealed = vault.seal(seal_context(job), &plain, random);
+        let sealed = vault.seal_bound(seal_context(job), document, &plain, random);
         wipe(plain);
         Some(sealed)
     }
 }
 
 /// Returns secrets by number, each once.
-pub(super) struct Incoming {
+pub(super) struct Incoming<'a> {
     secrets: Vec<Option<Secret>>,
+    credential_headers: &'a CredentialHeaders,
 }
 
-impl Incoming {
-    pub(super) fn open(sealed: Option<&[u8]>, job: JobId, vault: &Vault) -> Result<Self, CodecError> {
-        let Some(sealed) = sealed else { return Ok(Self { secrets: Vec::new() }) };
-        let plain = vault.open(seal_context(job), sealed)?;
+impl<'a> Incoming<'a> {
+    pub(super) fn open(
+        sealed: Option<&[u8]>,
+        job: JobId,
+        document: &[u8],
+        vault: &'a Vault,
+    ) -> Result<Self, CodecError> {
+        let credential_headers = vault.credential_headers();
+        let Some(sealed) = sealed else { return Ok(Self { secrets: Vec::new(), credential_headers }) };
+        let plain = vault.open_bound(seal_context(job), document, sealed)?;
         let secrets = split(&plain);
         wipe(plain);
-        secrets.map(|secrets| Self { secrets }).ok_or(CodecError::Sealed(VaultError::UnknownFormat))
+        let secrets = secrets.ok_or(CodecError::Sealed(VaultError::UnknownFormat))?;
+        Ok(Self { secrets, credential_headers })
+    }
+
+    /// Whether the value of a header is a secret, although it was stored in the clear.
+    pub(super) fn is_credential(&self, header: &str) -> bool {
+        self.credential_headers.contains(header)
     }
 
     pub(super) fn give(&mut self, number: usize) -> Result<Secret, CodecError> {

@@ -37,7 +37,7 @@ impl<'a> Spec1<'a> {
         }
     }
 
-    pub(super) fn into_model(self, secrets: &mut Incoming) -> Result<JobSpec, CodecError> {
+    pub(super) fn into_model(self, secrets: &mut Incoming<'_>) -> Result<JobSpec, CodecError> {
         Ok(JobSpec {
             start_at: self.start_at.map(Instant1::into_model).transpose()?,
             action: self.action.into_model(secrets)?,

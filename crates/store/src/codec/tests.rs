@@ -5,15 +5,15 @@ use proptest::option::of;
 use proptest::prelude::*;
 use punctual_model::{
     Action, ActionKind, Authentication, BrokeredProperties, Certificate, CollectionKey, CollectionState,
-    HttpAction, MaxRecurrence, QueueMessage, Quota, RetryPolicy, Secret, ServiceBusAuthentication,
-    ServiceBusMessage, Sku, Transport,
+    CredentialHeaders, HeaderText, HttpAction, MaxRecurrence, QueueMessage, Quota, RetryPolicy, Secret,
+    ServiceBusAuthentication, ServiceBusMessage, Sku, Transport,
 };
 use punctual_recurrence::{Frequency, MonthlyOccurrence, Rule, Schedule, Weekday};
 
 use super::*;
-use crate::KeyRing;
 use crate::instant::from_ticks;
 use crate::testing::Counting;
+use crate::{KeyRing, SealContext};
 
 fn vault() -> Vault {
     Vault::new(&KeyRing::generate(&Counting::default()))
@@ -143,11 +143,22 @@ fn bus() -> impl Strategy<Value = ServiceBusMessage> {
 }
 
 fn kind() -> impl Strategy<Value = ActionKind> {
-    let http = (any::<bool>(), text(), text(), texts(), of(text()), of(authentication())).prop_map(
-        |(declared_https, uri, method, headers, body, authentication)| {
-            ActionKind::Http(HttpAction { declared_https, uri, method, headers, body, authentication })
-        },
-    );
+    // With user information a URI is something else when it is read.
+    let uri = text().prop_map(|uri| uri.replace('@', ""));
+    let header = prop_oneof![text().prop_map(HeaderText::Plain), secret().prop_map(HeaderText::Credential)];
+    let headers = prop::collection::vec((text(), header), 0..4);
+    let http = (any::<bool>(), uri, of(secret()), text(), headers, of(text()), of(authentication()))
+        .prop_map(|(declared_https, uri, user_info, method, headers, body, authentication)| {
+            ActionKind::Http(HttpAction {
+                declared_https,
+                uri,
+                user_info,
+                method,
+                headers,
+                body,
+                authentication,
+            })
+        });
     let queue =
         (text(), text(), secret(), text()).prop_map(|(storage_account, queue_name, sas_token, message)| {
             ActionKind::StorageQueue(QueueMessage { storage_account, queue_name, sas_token, message })
@@ -235,6 +246,7 @@ fn basic(password: &str) -> JobSpec {
     let request = HttpAction {
         declared_https: false,
         uri: "http://example.com/".to_owned(),
+        user_info: None,
         method: "GET".to_owned(),
         headers: Vec::new(),
         body: None,
@@ -262,6 +274,71 @@ fn secrets_are_not_in_the_clear() {
     let stored = encode_spec(&basic("hunter2"), JobId(3), &vault(), &Counting::default());
     let shows = |bytes: &[u8]| bytes.windows(7).any(|window| window == b"hunter2");
     assert!(!shows(&stored.document) && !shows(stored.sealed.as_deref().unwrap()));
+}
+
+/// A job that says who it is by headers and by its URI.
+fn with_credentials() -> JobSpec {
+    let mut spec = basic("unused");
+    if let ActionKind::Http(http) = &mut spec.action.kind {
+        http.authentication = None;
+        http.user_info = Some(Secret::new("user:hunter2"));
+        http.headers = vec![
+            ("X-Plain".to_owned(), "shown".into()),
+            ("Authorization".to_owned(), HeaderText::Credential(Secret::new("Bearer hunter2"))),
+        ];
+    }
+    spec
+}
+
+#[test]
+fn credentials_in_headers_and_uris_are_sealed() {
+    let vault = vault();
+    let stored = encode_spec(&with_credentials(), JobId(3), &vault, &Counting::default());
+    let expected = concat!(
+        r#"1{"action":{"kind":{"http":{"uri":"http://example.com/","user_info":0,"method":"GET","#,
+        r#""headers":[["X-Plain","shown"],["Authorization",1]]}}},"enabled":true}"#
+    );
+    assert_eq!(String::from_utf8(stored.document.clone()).unwrap(), expected);
+    let read = decode_spec(&stored.document, stored.sealed.as_deref(), JobId(3), &vault).unwrap();
+    assert_eq!(read, with_credentials());
+}
+
+#[test]
+fn what_was_stored_in_the_clear_is_read_as_credentials() {
+    let before = concat!(
+        r#"1{"action":{"kind":{"http":{"uri":"http://user:hunter2@example.com/","method":"GET","#,
+        r#""headers":[["X-Plain","shown"],["Authorization","Bearer hunter2"]]}}},"enabled":true}"#
+    );
+    let read = decode_spec(before.as_bytes(), None, JobId(3), &vault()).unwrap();
+    assert_eq!(read, with_credentials());
+    let own = vault().with_credential_headers(CredentialHeaders::new(&["x-plain".to_owned()]));
+    let read = decode_spec(before.as_bytes(), None, JobId(3), &own).unwrap();
+    assert!(!format!("{read:?}").contains("shown"), "the headers are a setting");
+}
+
+#[test]
+fn secrets_do_not_open_for_a_document_that_was_edited() {
+    let vault = vault();
+    let stored = encode_spec(&basic("hunter2"), JobId(3), &vault, &Counting::default());
+    let document = String::from_utf8(stored.document).unwrap();
+    let sealed = stored.sealed.as_deref();
+    for (from, to) in [("example.com", "example.net"), ("http://", "https://"), ("GET", "PUT")] {
+        let edited = document.replace(from, to);
+        assert_ne!(edited, document);
+        let opened = decode_spec(edited.as_bytes(), sealed, JobId(3), &vault);
+        assert!(matches!(opened, Err(CodecError::Sealed(VaultError::Broken { id: 1 }))), "{to}: {opened:?}");
+    }
+}
+
+#[test]
+fn what_was_sealed_for_a_job_without_its_document_still_opens() {
+    let vault = vault();
+    let StoredSpec { document, .. } = encode_spec(&basic("hunter2"), JobId(3), &vault, &Counting::default());
+    let mut plain = 7_u32.to_be_bytes().to_vec();
+    plain.extend_from_slice(b"hunter2");
+    let before = vault.seal(SealContext { kind: "job", row: 3 }, &plain, &Counting::default());
+    let read = decode_spec(&document, Some(&before), JobId(3), &vault).unwrap();
+    assert_eq!(read, basic("hunter2"));
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn every_kind_of_action() -> Action {
         if let ActionKind::Http(request) = &mut action.kind {
             request.declared_https = true;
             request.method = "pOsT".to_owned();
-            request.headers = vec![("ConTent-tYPe".to_owned(), "text/plain".to_owned())];
+            request.headers = vec![("ConTent-tYPe".to_owned(), "text/plain".into())];
             request.body = Some("line\r\nline\u{1F600}".to_owned());
             request.authentication = Some(authentication);
         }

@@ -57,6 +57,7 @@ pub fn http(uri: &str) -> Action {
     let request = HttpAction {
         declared_https: false,
         uri: uri.to_owned(),
+        user_info: None,
         method: "GET".to_owned(),
         headers: Vec::new(),
         body: None,

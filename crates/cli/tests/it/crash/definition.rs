@@ -87,6 +87,7 @@ fn http(uri: String) -> ActionKind {
     ActionKind::Http(HttpAction {
         declared_https: false,
         uri,
+        user_info: None,
         method,
         headers: Vec::new(),
         body: None,

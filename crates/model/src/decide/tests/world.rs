@@ -26,6 +26,7 @@ pub(super) fn action() -> Action {
     let request = HttpAction {
         declared_https: false,
         uri: "http://example.com/".into(),
+        user_info: None,
         method: "GET".into(),
         headers: Vec::new(),
         body: None,

@@ -1,10 +1,14 @@
 //! An action as it is stored, version 1. A secret is represented by its number.
+//!
+//! Credentials in headers and URIs were stored in the clear once. What is read in this form is a secret from then on,
+//! and sealed when it is written next.
 
 use std::borrow::Cow;
 
 use punctual_model::{
-    Action, ActionKind, Authentication, BrokeredProperties, Certificate, HttpAction, QueueMessage,
-    RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Transport,
+    Action, ActionKind, Authentication, BrokeredProperties, Certificate, HeaderText, HttpAction,
+    QueueMessage, RetryPolicy, Secret, ServiceBusAuthentication, ServiceBusMessage, Transport,
+    split_user_info,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,13 +41,23 @@ struct Http1<'a> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     declared_https: bool,
     uri: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_info: Option<usize>,
     method: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    headers: Pairs1<'a>,
+    headers: Vec<(Cow<'a, str>, Header1<'a>)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     authentication: Option<Authentication1<'a>>,
+}
+
+/// The value of a header: its text, or the number of a secret.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Header1<'a> {
+    Plain(Cow<'a, str>),
+    Credential(usize),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -160,7 +174,7 @@ impl<'a> Action1<'a> {
         }
     }
 
-    pub(super) fn into_model(self, secrets: &mut Incoming) -> Result<Action, CodecError> {
+    pub(super) fn into_model(self, secrets: &mut Incoming<'_>) -> Result<Action, CodecError> {
         let error_action = self.error_action.map(|action| action.into_model(secrets)).transpose()?;
         Ok(Action {
             kind: match self.kind {
@@ -177,25 +191,57 @@ impl<'a> Action1<'a> {
 
 impl<'a> Http1<'a> {
     fn of(http: &'a HttpAction, secrets: &mut Outgoing<'a>) -> Self {
-        let HttpAction { declared_https, uri, method, headers, body, authentication } = http;
+        let HttpAction { declared_https, uri, user_info, method, headers, body, authentication } = http;
         Self {
             declared_https: *declared_https,
             uri: uri.into(),
+            user_info: user_info.as_ref().map(|secret| secrets.take(secret)),
             method: method.into(),
-            headers: pairs(headers),
+            headers: headers.iter().map(|(name, text)| (name.into(), Header1::of(text, secrets))).collect(),
             body: shared(body.as_ref()),
             authentication: authentication.as_ref().map(|one| Authentication1::of(one, secrets)),
         }
     }
 
-    fn into_model(self, secrets: &mut Incoming) -> Result<HttpAction, CodecError> {
+    fn into_model(self, secrets: &mut Incoming<'_>) -> Result<HttpAction, CodecError> {
+        let (uri, user_info) = match self.user_info {
+            Some(number) => (self.uri.into_owned(), Some(secrets.give(number)?)),
+            None => {
+                let (uri, user_info) = split_user_info(&self.uri);
+                (uri, user_info.map(Secret::new))
+            }
+        };
+        let header = |(name, text): (Cow<'_, str>, Header1<'_>)| {
+            let text = text.into_model(&name, secrets)?;
+            Ok((name.into_owned(), text))
+        };
         Ok(HttpAction {
             declared_https: self.declared_https,
-            uri: self.uri.into_owned(),
+            uri,
+            user_info,
             method: self.method.into_owned(),
-            headers: owned_pairs(self.headers),
+            headers: self.headers.into_iter().map(header).collect::<Result<_, CodecError>>()?,
             body: owned(self.body),
             authentication: self.authentication.map(|one| one.into_model(secrets)).transpose()?,
+        })
+    }
+}
+
+impl<'a> Header1<'a> {
+    fn of(text: &'a HeaderText, secrets: &mut Outgoing<'a>) -> Self {
+        match text {
+            HeaderText::Plain(text) => Self::Plain(text.into()),
+            HeaderText::Credential(secret) => Self::Credential(secrets.take(secret)),
+        }
+    }
+
+    fn into_model(self, name: &str, secrets: &mut Incoming<'_>) -> Result<HeaderText, CodecError> {
+        Ok(match self {
+            Self::Plain(text) if secrets.is_credential(name) => {
+                HeaderText::Credential(Secret::new(text.into_owned()))
+            }
+            Self::Plain(text) => HeaderText::Plain(text.into_owned()),
+            Self::Credential(number) => HeaderText::Credential(secrets.give(number)?),
         })
     }
 }
@@ -227,7 +273,7 @@ impl<'a> Authentication1<'a> {
         }
     }
 
-    fn into_model(self, secrets: &mut Incoming) -> Result<Authentication, CodecError> {
+    fn into_model(self, secrets: &mut Incoming<'_>) -> Result<Authentication, CodecError> {
         Ok(match self {
             Self::Basic { username, password } => {
                 Authentication::Basic { username: username.into_owned(), password: secrets.give(password)? }
@@ -266,7 +312,7 @@ impl<'a> Queue1<'a> {
         }
     }
 
-    fn into_model(self, secrets: &mut Incoming) -> Result<QueueMessage, CodecError> {
+    fn into_model(self, secrets: &mut Incoming<'_>) -> Result<QueueMessage, CodecError> {
         Ok(QueueMessage {
             storage_account: self.storage_account.into_owned(),
             queue_name: self.queue_name.into_owned(),
@@ -291,7 +337,7 @@ impl<'a> Bus1<'a> {
         }
     }
 
-    fn into_model(self, secrets: &mut Incoming) -> Result<ServiceBusMessage, CodecError> {
+    fn into_model(self, secrets: &mut Incoming<'_>) -> Result<ServiceBusMessage, CodecError> {
         let transport = |number: u8| {
             Transport::from_number(number.into()).ok_or(CodecError::Invalid { what: "transport" })
         };
@@ -317,7 +363,7 @@ impl<'a> BusAuthentication1<'a> {
         }
     }
 
-    fn into_model(self, secrets: &mut Incoming) -> Result<ServiceBusAuthentication, CodecError> {
+    fn into_model(self, secrets: &mut Incoming<'_>) -> Result<ServiceBusAuthentication, CodecError> {
         Ok(ServiceBusAuthentication {
             shared_access_key: self.shared_access_key,
             sas_key_name: owned(self.sas_key_name),
