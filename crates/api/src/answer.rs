@@ -1,5 +1,7 @@
 //! Answers: status, body, and the headers that every answer has.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -124,6 +126,11 @@ impl Ids {
             time.second()
         );
         Self { request, correlation, routing }
+    }
+
+    /// The id of the request.
+    pub(crate) fn request(&self) -> Arc<str> {
+        self.request.as_str().into()
     }
 
     fn add_to(&self, headers: &mut http::HeaderMap) {

@@ -3,7 +3,7 @@
 use punctual_arm::{ApiError, quota};
 use punctual_edit::{EditError, Editor};
 
-use punctual_model::access::Caller;
+use punctual_model::audit::Author;
 
 use crate::answer::trouble;
 use crate::right::denied;
@@ -11,9 +11,15 @@ use crate::route;
 use crate::state::ApiState;
 
 impl ApiState {
-    /// Makes changes that a caller wants.
-    pub(crate) fn editor<'a>(&'a self, caller: &'a Caller) -> Editor<'a> {
-        Editor { store: &*self.store, clock: &self.clock, limits: &self.settings.limits, caller }
+    /// Makes changes that somebody wants.
+    pub(crate) fn editor<'a>(&'a self, author: &'a Author) -> Editor<'a> {
+        Editor {
+            store: &*self.store,
+            clock: &self.clock,
+            limits: &self.settings.limits,
+            author,
+            audit_key: self.auditor.key(),
+        }
     }
 
     /// The error for a caller whose change was not made.

@@ -48,7 +48,7 @@ pub(crate) async fn put(
     call.any_version()?;
     id::check_group(key)?;
     let body = body.into_bytes().await?;
-    let editor = state.editor(&call.caller);
+    let editor = state.editor(&call.author);
     let written = editor.put_group(key, |existing| {
         let location = existing.map(|group| group.location.as_str());
         provider::read_group(&body, location, &state.settings.locations)
@@ -61,7 +61,7 @@ pub(crate) async fn put(
 /// expect an operation to poll, so they get one that is complete.
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &GroupKey) -> Result<Answer, ApiError> {
     call.any_version()?;
-    state.editor(&call.caller).delete_group(key).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.author).delete_group(key).await.map_err(|error| state.refused(error))?;
     let operation = guid(state.random.random());
     let path = format!("/subscriptions/{}/operationresults/{operation}", key.subscription);
     let link = call.link(state, &path, "api-version", call.query.get("api-version").unwrap_or_default());

@@ -9,6 +9,8 @@
 
 mod access;
 mod answer;
+mod audit;
+mod auditor;
 mod collection;
 mod doctor;
 mod edit;
@@ -35,6 +37,8 @@ use std::sync::Arc;
 use axum::Router;
 
 pub use access::{Access, AccessMode};
+pub use audit::{Head, Verification};
+pub use auditor::Auditor;
 pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
 pub use job::Openers;
 pub use operation::{Route, Verb};

@@ -28,7 +28,7 @@ pub(crate) async fn register(
 ) -> Result<Answer, ApiError> {
     call.any_version()?;
     state
-        .editor(&call.caller)
+        .editor(&call.author)
         .register(subscription, register)
         .await
         .map_err(|error| state.refused(error))?;

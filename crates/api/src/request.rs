@@ -8,8 +8,10 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::Timestamp;
 use punctual_arm::{ApiError, ApiVersion, Dialect, Query, collapsed};
 use punctual_model::access::Caller;
+use punctual_model::audit::Author;
 
 use crate::refused::refused_headers;
 use crate::state::ApiState;
@@ -30,6 +32,8 @@ pub(crate) struct Call<'a> {
     pub(crate) query: Query,
     /// Who sent it: somebody without rights until that is known.
     pub(crate) caller: Caller,
+    /// The same, with what the audit log says of it.
+    pub(crate) author: Author,
 }
 
 /// A body that was not read yet. It is separate because a body can't be shared between threads.
@@ -39,7 +43,8 @@ impl<'a> Call<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
         let query = parts.uri.query().filter(|query| query.len() <= TARGET_BYTES_MAX);
         let query = Query::decode(query.unwrap_or_default());
-        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody() }
+        let author = Author::of(Caller::nobody(), Timestamp::UNIX_EPOCH);
+        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody(), author }
     }
 
     /// Its headers.

@@ -51,6 +51,9 @@ impl Route {
             PutGroup | DeleteGroup | PutCollection | DeleteCollection | PutJob | DeleteJob => {
                 Right::On(Role::Contributor)
             }
+            // It shows what concerns the scopes of the owner.
+            ListAudit => Right::Within(Role::Owner),
+            VerifyAudit => Right::On(Role::Owner),
             ListTokens | CreateToken | GetToken | RevokeToken | RotateToken => Right::Within(Role::Owner),
         }
     }

@@ -11,7 +11,7 @@ use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
-    collection, doctor, group, health, job, openapi, provider, resource, sign_in, subscription, token,
+    audit, collection, doctor, group, health, job, openapi, provider, resource, sign_in, subscription, token,
 };
 
 const GET: &[&str] = &["GET"];
@@ -27,6 +27,7 @@ const SUBSCRIPTIONS: &str = "Microsoft.Resources/subscriptions";
 const TENANTS: &str = "Microsoft.Resources/tenants";
 const LOCATIONS: &str = "Microsoft.Resources/subscriptions/locations";
 const RESOURCES: &str = "Microsoft.Resources/subscriptions/resources";
+const AUDIT: &str = "Punctual/audit";
 const TOKENS: &str = "Punctual/tokens";
 const PROVIDER: &str = "Microsoft.Scheduler";
 const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
@@ -71,6 +72,8 @@ pub const ROUTES: &[Route] = {
         route(ListResourcesOfSubscription, "listResourcesOfSubscription", GET, Subscription, "resources", Read,
             RESOURCES),
         route(ListResourcesOfGroup, "listResourcesOfGroup", GET, Group, "resources", Read, RESOURCES),
+        route(ListAudit, "listAudit", GET, Everything, "audit", Read, AUDIT),
+        route(VerifyAudit, "verifyAudit", GET, Everything, "audit/verification", Read, AUDIT),
 
         route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
         route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
@@ -135,6 +138,8 @@ pub(crate) enum Endpoint {
     ListLocations,
     ListResourcesOfSubscription,
     ListResourcesOfGroup,
+    ListAudit,
+    VerifyAudit,
     ListProviders,
     GetProvider,
     RegisterProvider,
@@ -199,6 +204,8 @@ pub(crate) async fn answer(
             let group = asked.group();
             resource::list(state, call, &group.subscription, Some(&group.name)).await
         }
+        Endpoint::ListAudit => audit::list(state, call).await,
+        Endpoint::VerifyAudit => audit::verify(state, call).await,
         Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
         Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
         Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,

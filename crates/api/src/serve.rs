@@ -8,6 +8,7 @@ use axum::extract::State;
 use http::{Request, Response, header};
 use punctual_arm::{ApiError, split_path};
 use punctual_model::Scope;
+use punctual_model::audit::AuditOutcome;
 
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
@@ -19,12 +20,15 @@ use crate::state::ApiState;
 /// Answers a request. Every error is an answer, too.
 pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let call = Call::new(&parts);
+    let mut call = Call::new(&parts);
     let ids = Ids::new(&state);
     let found = Operation::find(parts.method.as_str(), parts.uri.path());
     let answer = match call.refusal() {
         Some(error) => Err(error),
-        None => answer(&state, call, UnreadBody(body), parts.method.as_str(), found).await,
+        None => {
+            call.author.request_id = ids.request();
+            answer(&state, call, UnreadBody(body), parts.method.as_str(), found).await
+        }
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
 }
@@ -38,16 +42,30 @@ async fn answer(
     method: &str,
     found: Result<Operation, NoOperation>,
 ) -> Result<Answer, ApiError> {
+    call.author.at = state.access.now();
+    if let Ok(operation) = &found {
+        call.author.action = operation.route.action().into();
+    }
     if !found.as_ref().is_ok_and(|operation| operation.route.right() == Right::Open) {
         call.caller = match state.access.identify(call.headers()).await {
             Ok(caller) => caller,
-            Err(unidentified) => return Ok(unidentified.answer()),
+            Err(unidentified) => {
+                note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
+                return Ok(unidentified.answer());
+            }
         };
+        call.author.caller = call.caller.clone();
     }
     match found {
         Ok(operation) => {
-            operation.check(&call.caller)?;
-            route::answer(&operation, state, &call, body).await
+            let answer = match operation.check(&call.caller) {
+                Ok(()) => route::answer(&operation, state, &call, body).await,
+                Err(error) => Err(error),
+            };
+            if answer.as_ref().is_err_and(ApiError::is_denial) {
+                note_refusal(state, &call, Some(&operation), AuditOutcome::Denied);
+            }
+            answer
         }
         Err(NoOperation::Path) => Err(no_operation(&call.path())),
         Err(NoOperation::Method { allowed }) => {
@@ -55,6 +73,12 @@ async fn answer(
             Ok(refusal.with_header(header::ALLOW, &allowed))
         }
     }
+}
+
+/// Has the audit log say that a caller was refused.
+fn note_refusal(state: &ApiState, call: &Call<'_>, operation: Option<&Operation>, outcome: AuditOutcome) {
+    let scope = operation.map_or(Scope::Everything, |operation| operation.scope.clone());
+    state.auditor.note(call.author.entry(scope, outcome));
 }
 
 /// The error for a path that no operation has: which part of it is wrong, and what is known instead.

@@ -7,6 +7,9 @@ use http::{StatusCode, header};
 use punctual_arm::ApiError;
 use punctual_arm::sign_in::{self, Authority, NewAccessToken, SignInError};
 
+use punctual_model::Scope;
+use punctual_model::audit::{AuditOutcome, Author};
+
 use crate::answer::{Answer, trouble};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
@@ -44,8 +47,13 @@ pub(crate) async fn token(state: &ApiState, call: &Call<'_>, body: UnreadBody) -
         sign_in::read_token_request(&form, authorization).and_then(|asked| state.access.sign_in(&asked));
     let principal = match signed_in {
         Ok(principal) => principal,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => {
+            state.auditor.note(call.author.entry(Scope::Everything, AuditOutcome::SignInFailed));
+            return Ok(refused(&error));
+        }
     };
+    let author = Author { caller: principal.caller, ..call.author.clone() };
+    state.auditor.note(author.entry(Scope::Everything, AuditOutcome::SignedIn));
     let key = state.access.signing_key(&*state.random).await.map_err(|error| trouble(&error))?;
     let (issued_at, expires_at) = (principal.issued_at, principal.expires_at);
     let claims = sign_in::claims(&NewAccessToken {

@@ -8,7 +8,7 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::{Access, Openers};
+use crate::{Access, Auditor, Openers};
 
 /// What all operations share.
 pub struct ApiState {
@@ -22,6 +22,8 @@ pub struct ApiState {
     pub inspection: Arc<dyn Inspection>,
     /// Knows who calls.
     pub access: Arc<Access>,
+    /// Keeps the audit log.
+    pub auditor: Arc<Auditor>,
     /// What can be set.
     pub settings: Settings,
     /// Where certificate files are opened.

@@ -6,6 +6,7 @@ use http::header;
 use percent_encoding::percent_decode_str;
 use punctual_arm::{ApiError, NewExpiry, NewToken, TokensPage, page, token};
 use punctual_model::access::{Caller, Role, Token, TokenSecret};
+use punctual_model::audit::{AuditEntry, AuditOutcome};
 use punctual_model::{Name, Scope};
 use punctual_store::{Refusal, WriteError};
 
@@ -52,7 +53,8 @@ pub(crate) async fn create(
         }
     }
     let (token, secret) = Token::issue(name, grants, expires_at, state.access.now(), &*state.random);
-    state.access.store().create_token(&token).await.map_err(|error| match error {
+    let note = note(state, call, None, Some(&token));
+    state.access.store().create_token(&token, note).await.map_err(|error| match error {
         WriteError::Trouble(error) => trouble(&error),
         WriteError::Refused(Refusal::TooManyTokens { max }) => ApiError::too_many_tokens(max),
         WriteError::Refused(_) => ApiError::token_exists(&token.name),
@@ -65,8 +67,9 @@ pub(crate) async fn create(
 pub(crate) async fn revoke(state: &ApiState, asked: &Operation, call: &Call<'_>) -> Result<Answer, ApiError> {
     call.own_version("tokens")?;
     let token = find(state, asked, call).await?;
+    let note = note(state, call, Some(&token), None);
     // If somebody else was faster, it is gone all the same.
-    state.access.store().delete_token(&token.id).await.map_err(|error| trouble(&error))?;
+    state.access.store().delete_token(&token.id, note).await.map_err(|error| trouble(&error))?;
     in_force(state, call, &token, "a token was revoked").await?;
     Answer::empty(StatusCode::OK)
 }
@@ -79,7 +82,8 @@ pub(crate) async fn rotate(
     body: UnreadBody,
 ) -> Result<Answer, ApiError> {
     call.own_version("tokens")?;
-    let mut token = find(state, asked, call).await?;
+    let old = find(state, asked, call).await?;
+    let mut token = old.clone();
     let now = state.access.now();
     match token::read_rotate(&body.into_bytes().await?, now)? {
         NewExpiry::Until(expires_at) => token.expires_at = expires_at,
@@ -88,11 +92,31 @@ pub(crate) async fn rotate(
     }
     let secret = TokenSecret::generate(&*state.random);
     token.hash = secret.hash();
-    if !state.access.store().replace_token(&token).await.map_err(|error| trouble(&error))? {
+    let note = note(state, call, Some(&old), Some(&token));
+    if !state.access.store().replace_token(&token, note).await.map_err(|error| trouble(&error))? {
         return Err(ApiError::token_not_found(&token.id.0));
     }
     in_force(state, call, &token, "a token was rotated").await?;
     Ok(with_secret(StatusCode::OK, &token, &secret))
+}
+
+/// What the audit log says of a change of a token. Where it is about one scope, the owners of that see it.
+fn note(
+    state: &ApiState,
+    call: &Call<'_>,
+    before: Option<&Token>,
+    after: Option<&Token>,
+) -> Option<AuditEntry> {
+    let key = state.auditor.key()?;
+    let token = after.or(before)?;
+    let scope = match token.grants.as_slice() {
+        [grant] => grant.scope.clone(),
+        _ => Scope::Everything,
+    };
+    let digest = |token: &Token| key.token(token);
+    let entry = call.author.entry(scope, AuditOutcome::Done);
+    let entry = entry.with_digests(before.map(digest), after.map(digest));
+    Some(AuditEntry { subject: format!("token {} ({})", token.name, token.id).into(), ..entry })
 }
 
 /// Whether a caller may see and change a token.

@@ -103,6 +103,11 @@ impl ApiError {
         Self::new(400, "BadRequest", message)
     }
 
+    /// Whether it says that the caller may not do what it asked for.
+    pub fn is_denial(&self) -> bool {
+        (self.status, self.code) == (403, "AuthorizationFailed")
+    }
+
     /// 400: all problems of a body, each with its JSON path.
     pub fn invalid(problems: &[Problem]) -> Self {
         let mut listed: Vec<_> = problems.iter().take(LISTED_PROBLEMS_MAX).map(ToString::to_string).collect();

@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod action;
+pub mod audit;
 pub mod challenge;
 pub mod collection;
 mod dialect;
@@ -41,6 +42,7 @@ pub mod time;
 pub mod token;
 mod version;
 
+pub use audit::AuditQuery;
 pub use collection::CollectionContext;
 pub use dialect::Dialect;
 pub use error::ApiError;

@@ -86,7 +86,8 @@ impl OccurrencesPage {
     }
 }
 
-fn read_instant(query: &Query, name: &str) -> Result<Option<Timestamp>, ApiError> {
+/// An instant in the query.
+pub(crate) fn read_instant(query: &Query, name: &str) -> Result<Option<Timestamp>, ApiError> {
     let Some(text) = query.get(name) else { return Ok(None) };
     let instant = parse_instant(text);
     let instant = instant.map_err(|why| ApiError::bad_request(format!("{name}: '{}' {why}", shown(text))))?;

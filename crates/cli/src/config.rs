@@ -26,6 +26,7 @@ pub(crate) use self::plans::Plans;
 pub(crate) struct Config {
     pub(crate) server: Server,
     pub(crate) auth: Auth,
+    pub(crate) audit: AuditConfig,
     pub(crate) data: Data,
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
@@ -56,6 +57,13 @@ pub(crate) struct Server {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Auth {
     pub(crate) mode: AuthMode,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AuditConfig {
+    pub(crate) enabled: bool,
+    pub(crate) retention_days: u32,
 }
 
 /// Whether callers must say who they are.

@@ -8,37 +8,30 @@ mod stopped;
 mod table;
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anyhow::Context;
 use hyper::Method;
 use punctual_api::Checkup;
 
-use crate::client::{Access, Server};
+use crate::client::Server;
 use crate::exit::{Exit, WrongUsage};
 use crate::options::{DoctorOptions, Output};
 
 pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("could not start the runtime")?;
-    let (checkup, place) = match &options.data {
+    let (checkup, place) = match &options.from.data {
         Some(dir) => {
-            let checkup = runtime.block_on(stopped::check(dir, options.key_file.as_deref()))?;
+            let checkup = runtime.block_on(stopped::check(dir, options.from.key_file.as_deref()))?;
             (checkup, dir.display().to_string())
         }
         None => {
-            let server = Server::read(&Access {
-                option: "--url",
-                url: &options.url,
-                ca: options.ca.as_deref(),
-                token_file: options.token_file.as_deref(),
-                timeout: Duration::from_secs(options.timeout),
-            })?;
+            let server = options.from.running()?;
             (runtime.block_on(ask(&server))?, server.to_string())
         }
     };
     let mut output = io::stdout().lock();
-    match options.output {
+    match options.from.output {
         Output::Table => table::print(&checkup, &place, &mut output)?,
         Output::Json => {
             let text = serde_json::to_string_pretty(&checkup).context("could not write the answer")?;

@@ -3,6 +3,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
+mod audit;
 mod client;
 mod clock;
 mod config;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Verb::Preview(options) => preview::preview(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Token(options) => token::token(&options),
+        Verb::Audit(options) => audit::audit(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

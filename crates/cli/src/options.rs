@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+mod audit;
+mod server_or_data;
 mod token;
 
 use std::path::PathBuf;
@@ -7,7 +9,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
-pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, ServerOrData, TokenOptions, TokenVerb};
+pub(crate) use self::audit::{AuditOptions, AuditVerb, ListAuditOptions};
+pub(crate) use self::server_or_data::ServerOrData;
+pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, TokenOptions, TokenVerb};
 use crate::config::Role;
 
 /// A self-hosted job scheduler.
@@ -24,6 +28,7 @@ pub(crate) enum Verb {
     Preview(PreviewOptions),
     Doctor(DoctorOptions),
     Token(TokenOptions),
+    Audit(AuditOptions),
 }
 
 /// Run the server.
@@ -130,44 +135,13 @@ const PREVIEW_EXAMPLES: &str = r#"Examples:
 #[derive(Debug, Parser)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub(crate) struct DoctorOptions {
-    /// Where the server is.
-    #[arg(
-        long,
-        visible_alias = "server",
-        value_name = "URL",
-        env = "PUNCTUAL_URL",
-        default_value = "http://127.0.0.1:8380"
-    )]
-    pub(crate) url: String,
-
-    /// A certificate to trust besides the system's authorities, in PEM.
-    #[arg(long, value_name = "FILE", env = "PUNCTUAL_CA")]
-    pub(crate) ca: Option<PathBuf>,
-
-    /// A file with the token that says who asks, instead of the environment variable PUNCTUAL_TOKEN.
-    #[arg(long, value_name = "FILE", env = "PUNCTUAL_TOKEN_FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-
-    /// How many seconds to wait for the server's answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    pub(crate) timeout: u64,
-
-    /// Look through the data of a stopped server instead. Nothing in it is changed.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-
-    /// With --data, the key file, where it is not `keys` in that directory.
-    #[arg(long, value_name = "FILE", requires = "data")]
-    pub(crate) key_file: Option<PathBuf>,
-
-    /// The form of the answer.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) from: ServerOrData,
 }
 
 const DOCTOR_EXAMPLES: &str = "Examples:
   punctual doctor
-  punctual doctor --url https://localhost:8380 --ca punctual-data/tls-cert.pem --output json
+  punctual doctor --server https://localhost:8380 --ca punctual-data/tls-cert.pem --output json
   punctual doctor --data /var/lib/punctual";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

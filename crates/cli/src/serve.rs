@@ -1,6 +1,7 @@
 //! `punctual serve`: the server.
 
 mod access;
+mod audit;
 mod connection;
 mod deadline;
 mod echo;
@@ -30,6 +31,7 @@ use punctual_store::{Store, Vault};
 use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, SqliteStore};
 
 use self::access::Attending;
+use self::audit::Auditing;
 use self::deadline::Deadline;
 use self::stop::{Signals, Started};
 use self::tls::Tls;
@@ -85,6 +87,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
     let opened = open_store(&config.data, &random, alarm(supervisor), credential_headers.clone())?;
     let access = access::open(&config, opened.clone()).await?;
+    let auditor = audit::open(&config.audit, opened.clone());
     let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
 
@@ -97,6 +100,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         random,
         inspection: inspector,
         access: Arc::clone(&access),
+        auditor: Arc::clone(&auditor),
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
@@ -122,6 +126,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         tracing::warn!("tokens go over the network in clear: serve TLS, or let a proxy do so");
     }
     let attending = Attending::start(&access, supervisor);
+    let auditing = Auditing::start(&auditor, supervisor);
     let mut listening = supervisor.tasks();
     if let Some(echo) = echo {
         let stopping = listening.told_to_stop();
@@ -150,6 +155,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let started = Started { listening, handle, running, inspecting, grace: grace(&config) };
     let failure = started.stop_when_due(signals, supervisor, deadline).await;
     attending.stop().await;
+    auditing.stop().await;
     tracing::info!("stopped");
     match failure {
         None => Ok(Exit::Fine),

@@ -5,7 +5,7 @@
 //! and nowhere else.
 
 mod running;
-mod stopped;
+pub(crate) mod stopped;
 mod table;
 
 use std::io::{self, Write};

@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use punctual_model::access::Role;
+use punctual_model::audit::{AuditEntry, Author};
 use punctual_model::{Collection, CollectionKey, CollectionState, Job, Limits, Scope, decide};
 use punctual_store::{
-    CollectionDecision, CollectionWrite, JobsAsk, Refusal, Trouble, Unreadable, WriteError,
+    AuditKey, CollectionDecision, CollectionWrite, JobsAsk, Refusal, Trouble, Unreadable, WriteError,
 };
 
 use crate::Editor;
+use crate::editor::{note, readable};
 use crate::error::{EditError, Missed};
 
 /// Makes the new collection from the existing one, if any, and the time; none if nothing is to change.
@@ -49,7 +51,8 @@ impl Editor<'_> {
     ) -> Result<Collection, EditError<E>> {
         let name = key.clone();
         let scope = Scope::Collection(key.clone());
-        let (caller, free) = (self.caller.clone(), self.caller.may(Role::Contributor, &scope));
+        let caller = self.author.caller.clone();
+        let free = caller.may(Role::Contributor, &scope);
         let wish = move |existing: Option<&Collection>, now: Timestamp| {
             let existing = existing.ok_or_else(|| EditError::NoCollection(name.clone()))?;
             let wanted = wanted(existing, now).map_err(EditError::Rejected)?;
@@ -77,7 +80,10 @@ impl Editor<'_> {
 
     /// Deletes a collection with its jobs and their history.
     pub async fn delete_collection<E>(&self, key: &CollectionKey) -> Result<(), EditError<E>> {
-        let deleted = self.store.delete_collection(key).await?;
+        let existing = readable(self.store.collection(key).await)?.flatten();
+        let scope = || Scope::Collection(key.clone());
+        let note = self.note(scope, existing.as_ref(), None, AuditKey::collection);
+        let deleted = self.store.delete_collection(key, note).await?;
         if deleted { Ok(()) } else { Err(EditError::NoCollection(key.clone())) }
     }
 
@@ -93,7 +99,8 @@ impl Editor<'_> {
             };
             let concerned = concerns_jobs(existing.as_ref(), &to);
             let jobs = if concerned { self.all_jobs(key).await? } else { Vec::new() };
-            let write = write(existing.as_ref(), to, &jobs, self.limits, self.clock.now())?;
+            let mut write = write(existing.as_ref(), to, &jobs, self.limits, self.clock.now())?;
+            write.note = note_change(self.author, self.audit_key, existing.as_ref(), &write.collection);
             match self.store.put_collection(write).await.map_err(|error| Missed::of(error, key)) {
                 Err(Missed::Stale) if concerned => Ok(None),
                 written => written.map(Some),
@@ -112,6 +119,7 @@ impl Editor<'_> {
         wish: impl Wish<E>,
     ) -> Result<Collection, EditError<E>> {
         let (clock, limits) = (Arc::clone(self.clock), *self.limits);
+        let (author, key_of_log) = (self.author.clone(), self.audit_key.cloned());
         let declined = Arc::new(Mutex::new(None));
         let noted = Arc::clone(&declined);
         let decide: CollectionDecision = Box::new(move |existing, jobs| {
@@ -119,7 +127,10 @@ impl Editor<'_> {
             let decided = wish(existing, now)
                 .and_then(|to| to.map(|to| write(existing, to, jobs, &limits, now)).transpose());
             let (write, why) = match decided {
-                Ok(Some(write)) => (Some(write), None),
+                Ok(Some(mut write)) => {
+                    write.note = note_change(&author, key_of_log.as_ref(), existing, &write.collection);
+                    (Some(write), None)
+                }
                 Ok(None) => (None, existing.cloned().map(Ok)),
                 Err(error) => (None, Some(Err(error))),
             };
@@ -151,6 +162,16 @@ impl Editor<'_> {
     }
 }
 
+/// What the audit log says of a change of a collection.
+fn note_change(
+    author: &Author,
+    key: Option<&AuditKey>,
+    from: Option<&Collection>,
+    to: &Collection,
+) -> Option<AuditEntry> {
+    note(author, key, || Scope::Collection(to.key.clone()), from, Some(to), AuditKey::collection)
+}
+
 /// Whether a collection shall differ in more than its switch.
 fn more_than_state(from: &Collection, to: &Collection) -> bool {
     let same = Collection { state: from.state, revision: from.revision, ..to.clone() };
@@ -177,6 +198,7 @@ fn write<E>(
         jobs: Vec::new(),
         skips: Vec::new(),
         job_count_seen: None,
+        note: None,
     };
     let Some(from) = from.filter(|from| concerns_jobs(Some(from), &write.collection)) else {
         return Ok(write);

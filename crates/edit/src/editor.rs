@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use punctual_model::access::{Caller, Role};
+use punctual_model::access::Role;
+use punctual_model::audit::{AuditEntry, AuditOutcome, Author, Digest};
 use punctual_model::{Clock, Limits, Scope};
-use punctual_store::Resources;
+use punctual_store::{AuditKey, Resources, Trouble};
 
 use crate::error::{EditError, Missed};
 
@@ -24,16 +25,30 @@ pub struct Editor<'a> {
     pub limits: &'a Limits,
     /// Who wants the changes. Whether the caller may ask for them at all was decided before; what depends on what a
     /// change comes to is decided here.
-    pub caller: &'a Caller,
+    pub author: &'a Author,
+    /// The key of the digests in the audit log; none if no log is kept.
+    pub audit_key: Option<&'a AuditKey>,
 }
 
 impl Editor<'_> {
     /// Refuses a change of more than the state, by a caller that may change no more.
     pub(crate) fn check_more_than_state<E>(&self, scope: Scope) -> Result<(), EditError<E>> {
-        if self.caller.may(Role::Contributor, &scope) {
+        if self.author.caller.may(Role::Contributor, &scope) {
             return Ok(());
         }
-        Err(EditError::Denied(Box::new((self.caller.clone(), scope))))
+        Err(EditError::Denied(Box::new((self.author.caller.clone(), scope))))
+    }
+
+    /// What the audit log says of a change of something. `digest` makes the digest of what was there before and of what
+    /// is there now.
+    pub(crate) fn note<T>(
+        &self,
+        scope: impl FnOnce() -> Scope,
+        before: Option<&T>,
+        after: Option<&T>,
+        digest: impl Fn(&AuditKey, &T) -> Digest,
+    ) -> Option<AuditEntry> {
+        note(self.author, self.audit_key, scope, before, after, digest)
     }
 
     /// Tries until a write succeeds or is refused for good.
@@ -49,5 +64,28 @@ impl Editor<'_> {
             }
         }
         Err(EditError::Contention)
+    }
+}
+
+/// What the audit log says of a change by an author; nothing if no log is kept.
+pub(crate) fn note<T>(
+    author: &Author,
+    key: Option<&AuditKey>,
+    scope: impl FnOnce() -> Scope,
+    before: Option<&T>,
+    after: Option<&T>,
+    digest: impl Fn(&AuditKey, &T) -> Digest,
+) -> Option<AuditEntry> {
+    let key = key?;
+    let digest = |what: &T| digest(key, what);
+    Some(author.entry(scope(), AuditOutcome::Done).with_digests(before.map(digest), after.map(digest)))
+}
+
+/// What was read, if it can be read: what can't must still be deletable, and the log then has no digest of it.
+pub(crate) fn readable<T>(read: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Trouble::Corrupt { .. }) => Ok(None),
+        Err(trouble) => Err(trouble),
     }
 }

@@ -5,9 +5,10 @@ use std::future::Future;
 use jiff::Timestamp;
 use punctual_model::decide::{self, EditContext};
 use punctual_model::{Collection, Job, JobKey, JobSpec, Scope, Skip};
-use punctual_store::{JobWrite, Refusal, WriteError};
+use punctual_store::{AuditKey, JobWrite, Refusal, WriteError};
 
 use crate::Editor;
+use crate::editor::readable;
 use crate::error::{EditError, Missed};
 
 /// A job that was written, and the collection that it is in.
@@ -39,7 +40,7 @@ impl Editor<'_> {
             self.check(&spec, &collection, now)?;
             let job = decide::put(spec, key, existing.as_ref(), context(&collection, now));
             let skips = existing.as_ref().map(|existing| decide::skips_of_edit(existing, &job, now));
-            let job = self.write(job, skips.unwrap_or_default(), &collection).await?;
+            let job = self.write(existing.as_ref(), job, skips.unwrap_or_default(), &collection).await?;
             Ok(WrittenJob { job, collection, new: existing.is_none() })
         };
         self.until_written(attempt).await
@@ -62,7 +63,7 @@ impl Editor<'_> {
             self.check(&spec, &collection, now)?;
             let job = decide::patch(spec, &existing, context(&collection, now));
             let skips = decide::skips_of_edit(&existing, &job, now);
-            let job = self.write(job, skips, &collection).await?;
+            let job = self.write(Some(&existing), job, skips, &collection).await?;
             Ok(WrittenJob { job, collection, new: false })
         };
         self.until_written(attempt).await
@@ -75,15 +76,22 @@ impl Editor<'_> {
             if !collection.enabled() {
                 return Err(EditError::CollectionDisabled(collection.key).into());
             }
-            let job = decide::run(&job, self.clock.now()).ok_or(EditError::TooManyRuns)?;
-            self.write(job, Vec::new(), &collection).await
+            let again = decide::run(&job, self.clock.now()).ok_or(EditError::TooManyRuns)?;
+            self.write(Some(&job), again, Vec::new(), &collection).await
         };
         self.until_written(attempt).await
     }
 
     /// Deletes a job with its history.
     pub async fn delete_job<E>(&self, key: &JobKey) -> Result<(), EditError<E>> {
-        if self.store.delete_job(key).await? {
+        // The log tells what was deleted. If it is changed in between, the log has the change after this as well.
+        let existing = match self.audit_key {
+            Some(_) => readable(self.store.job_in_collection(key).await)?.flatten().and_then(|(_, job)| job),
+            None => None,
+        };
+        let spec = existing.as_ref().map(|job| &*job.spec);
+        let note = self.note(|| Scope::Job(key.clone()), spec, None, AuditKey::job);
+        if self.store.delete_job(key, note).await? {
             return Ok(());
         }
         // Find out which of the two does not exist.
@@ -116,10 +124,18 @@ impl Editor<'_> {
     }
 
     /// Writes a job that was decided with this collection, and the occurrences that the change skips.
-    async fn write<E>(&self, job: Job, skips: Vec<Skip>, collection: &Collection) -> Result<Job, Missed<E>> {
+    async fn write<E>(
+        &self,
+        before: Option<&Job>,
+        job: Job,
+        skips: Vec<Skip>,
+        collection: &Collection,
+    ) -> Result<Job, Missed<E>> {
+        let (old, new) = (before.map(|job| &*job.spec), Some(&*job.spec));
+        let note = self.note(|| Scope::Job(job.key.clone()), old, new, AuditKey::job);
         let collection_revision = collection.revision;
         let job_count_max = collection.job_count_max(self.limits);
-        let write = JobWrite { job, collection_revision, skips, job_count_max };
+        let write = JobWrite { job, collection_revision, skips, job_count_max, note };
         self.store.put_job(write).await.map_err(|error| match error {
             WriteError::Refused(Refusal::TooManyJobs { max }) => {
                 EditError::TooManyJobs(Box::new(collection.clone()), max).into()

@@ -8,6 +8,7 @@
 
 pub mod access;
 mod action;
+pub mod audit;
 mod chain;
 mod clock;
 mod collection;

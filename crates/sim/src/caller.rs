@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use punctual_edit::{EditError, Editor};
+use punctual_model::audit::Author;
 use punctual_model::{
     Clock, Collection, CollectionKey, CollectionState, JobKey, JobSpec, Limits, Quota, access,
 };
@@ -55,7 +57,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) shared_oracle: &'a SharedOracle,
     pub(crate) clock: Arc<dyn Clock>,
     limits: Limits,
-    who: access::Caller,
+    author: Author,
 }
 
 impl<'a> Caller<'a> {
@@ -68,7 +70,13 @@ impl<'a> Caller<'a> {
         // The plans of a world differ only in how many jobs a collection may have.
         limits.free.recurrence_max.frequency = Frequency::Minute;
         limits.free.authentication = true;
-        Self { store, shared_oracle, clock, limits, who: access::Caller::anonymous() }
+        Self {
+            store,
+            shared_oracle,
+            clock,
+            limits,
+            author: Author::of(access::Caller::anonymous(), Timestamp::UNIX_EPOCH),
+        }
     }
 
     pub(crate) async fn put(&self, key: &JobKey, spec: &JobSpec) -> Result<(), Denied> {
@@ -134,7 +142,13 @@ impl<'a> Caller<'a> {
     }
 
     fn editor(&self) -> Editor<'_> {
-        Editor { store: self.store, clock: &self.clock, limits: &self.limits, caller: &self.who }
+        Editor {
+            store: self.store,
+            clock: &self.clock,
+            limits: &self.limits,
+            author: &self.author,
+            audit_key: None,
+        }
     }
 
     fn intend_collection(&self) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::audit::AuditEntry;
 use punctual_model::decide::Repair;
 use punctual_model::{Clock, Collection, CollectionKey, Job, JobKey};
 use punctual_store::{
@@ -273,10 +274,10 @@ impl Layer for WatchedStore {
         Ok(written)
     }
 
-    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
+    async fn delete_job(&self, key: &JobKey, note: Option<AuditEntry>) -> Result<bool, Trouble> {
         let fault = self.shared.take_fault(Call::Write);
         fault.check(When::Before)?;
-        let deleted = self.shared.store().delete_job(key).await?;
+        let deleted = self.shared.store().delete_job(key, note).await?;
         self.shared.shared_oracle.lock().deleted_job(key, deleted);
         fault.check(When::After)?;
         Ok(deleted)

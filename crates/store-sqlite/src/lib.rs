@@ -17,6 +17,7 @@
 mod access;
 mod ahead;
 mod alarm;
+mod audit;
 mod checkpoint;
 mod connection;
 mod directory;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punctual_model::RandomSource;
-use punctual_store::{Vault, VaultError};
+use punctual_store::{AuditKey, Vault, VaultError};
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use crate::alarm::Alarm;
 use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
 use crate::lock::DirectoryLock;
 use crate::outage::Outage;
-use crate::{access, connection, query, schema};
+use crate::{access, audit, connection, query, schema};
 
 /// How a store is opened.
 pub struct Options {
@@ -159,6 +159,7 @@ pub(crate) struct Opened {
     pub(crate) lock: DirectoryLock,
     pub(crate) conn: Connection,
     pub(crate) last: Last,
+    pub(crate) audit_key: AuditKey,
 }
 
 /// The highest ids so far, and the number of jobs.
@@ -206,7 +207,8 @@ fn open_unexplained(directory: DataDirectory, options: &Options) -> Result<Opene
     connection::set_synchronous(&conn, options.synchronous)?;
     schema::migrate(&mut conn)?;
     let last = check_key(&conn, options)?;
-    Ok(Opened { lock, conn, last })
+    let audit_key = audit::open_key(&conn, options)?;
+    Ok(Opened { lock, conn, last, audit_key })
 }
 
 /// Reads the counters and checks that the vault opens what this file was sealed with.

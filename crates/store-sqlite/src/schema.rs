@@ -14,6 +14,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("census", include_str!("../migrations/0004_census.sql")),
     ("tokens", include_str!("../migrations/0005_tokens.sql")),
     ("server secrets", include_str!("../migrations/0006_server_secrets.sql")),
+    ("audit", include_str!("../migrations/0007_audit.sql")),
 ];
 
 /// The version of the schema that this program writes.

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod archive;
+mod audit;
 mod callers;
 mod resources;
 mod survey;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use punctual_model::{Job, JobId, RandomSource};
-use punctual_store::{Roster, Vault, codec};
+use punctual_store::{AuditKey, Roster, Vault, codec};
 use tokio::sync::watch;
 
 use crate::checkpoint::Checkpointer;
@@ -40,6 +41,7 @@ pub struct SqliteStore {
     files: Arc<Files>,
     last_job: AtomicI64,
     token_changes: watch::Sender<u64>,
+    audit_key: AuditKey,
 }
 
 impl SqliteStore {
@@ -51,7 +53,7 @@ impl SqliteStore {
     /// Opens the store of a directory that is locked already.
     pub fn open_in(directory: DataDirectory, options: Options) -> Result<Self, OpenError> {
         let dir = directory.dir.clone();
-        let Opened { lock, mut conn, last } = open::open(directory, &options)?;
+        let Opened { lock, mut conn, last, audit_key } = open::open(directory, &options)?;
         let Options { vault, random, synchronous, reader_count, alarm, .. } = options;
         let files = Files::new(&dir).map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
         let outages = Arc::new(Outages::new(&dir));
@@ -76,6 +78,7 @@ impl SqliteStore {
             files,
             last_job,
             token_changes,
+            audit_key,
         })
     }
 

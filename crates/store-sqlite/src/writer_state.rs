@@ -4,6 +4,7 @@
 //! window, the cached collections) or staged until the COMMIT (claims made, claims settled), so that memory is
 //! never ahead of the disk.
 
+mod audit;
 mod claim;
 mod collection;
 mod housekeeping;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::Secret;
 use punctual_model::access::{Token, TokenId};
+use punctual_model::audit::AuditEntry;
 use tokio::sync::watch;
 
 use crate::{Trouble, WriteError};
@@ -22,14 +23,14 @@ pub trait Callers: Send + Sync {
 
     /// Writes a new token. Refused as [`Refusal::TokenExists`](crate::Refusal::TokenExists) if one has its
     /// name in any letter case, its id or its secret, and if there are [`TOKENS_MAX`].
-    async fn create_token(&self, token: &Token) -> Result<(), WriteError>;
+    async fn create_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<(), WriteError>;
 
     /// Replaces the token with the same id, for example with a new secret. False if it does not exist. Its name
     /// and creation time are not changed.
-    async fn replace_token(&self, token: &Token) -> Result<bool, Trouble>;
+    async fn replace_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<bool, Trouble>;
 
     /// Deletes a token. False if it does not exist.
-    async fn delete_token(&self, id: &TokenId) -> Result<bool, Trouble>;
+    async fn delete_token(&self, id: &TokenId, note: Option<AuditEntry>) -> Result<bool, Trouble>;
 
     /// Records when tokens were last used. Times before the recorded one and deleted tokens are ignored. Does
     /// not count as a change.

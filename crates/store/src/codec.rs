@@ -5,6 +5,7 @@
 //! and a new version is a new module beside the old one. The secrets of a job are one blob, sealed for that
 //! job and this document; the document refers to them by number.
 
+mod audit;
 mod collection;
 mod grants;
 mod number;
@@ -14,8 +15,10 @@ mod spec;
 use punctual_model::{Collection, CollectionKey, JobId, JobSpec, RandomSource};
 use thiserror::Error;
 
+pub use audit::{decode_audit, encode_audit};
 pub use grants::{decode_grants, encode_grants};
 pub use number::Number;
+pub(crate) use seal::wipe;
 
 use crate::{Vault, VaultError};
 
@@ -64,6 +67,14 @@ pub fn encode_spec(spec: &JobSpec, job: JobId, vault: &Vault, random: &dyn Rando
     let document = versioned(&spec::Spec1::of(spec, &mut secrets));
     let sealed = secrets.seal(job, &document, vault, random);
     StoredSpec { document, sealed }
+}
+
+/// A job's definition with its secrets, as bytes for a digest. They are not stored.
+pub(crate) fn spec_with_secrets(spec: &JobSpec) -> Vec<u8> {
+    let mut secrets = seal::Outgoing::default();
+    let mut bytes = versioned(&spec::Spec1::of(spec, &mut secrets));
+    secrets.append_to(&mut bytes);
+    bytes
 }
 
 /// Decodes a job's definition.

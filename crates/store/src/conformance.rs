@@ -15,6 +15,7 @@
 #![expect(clippy::unwrap_used, reason = "these are tests: one that can't set up should stop")]
 
 pub mod agenda;
+pub mod audit;
 pub mod callers;
 pub mod claims;
 pub mod concurrency;
@@ -62,6 +63,12 @@ macro_rules! conformance_of_two {
 macro_rules! conformance {
     ($make:path) => {
         $crate::conformance_of_jobs! { $make }
+        $crate::conformance_cases! { $make, audit:
+            a_change_is_noted_with_it
+            entries_read_back_in_pages
+            what_was_sealed_is_verified_in_parts
+            what_is_old_goes_and_the_rest_still_fits
+        }
         $crate::conformance_cases! { $make, callers:
             a_token_reads_back
             tokens_are_listed_by_name
@@ -228,6 +235,7 @@ mod tests {
         let listed = |name: &str| list.lines().any(|line| line.trim() == name);
         for file in [
             include_str!("conformance/agenda.rs"),
+            include_str!("conformance/audit.rs"),
             include_str!("conformance/callers.rs"),
             include_str!("conformance/claims.rs"),
             include_str!("conformance/concurrency.rs"),
@@ -241,7 +249,7 @@ mod tests {
             include_str!("conformance/survey.rs"),
         ] {
             for case in file.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
-                let name = case.split('(').next().unwrap();
+                let name = case.split(['(', '<']).next().unwrap();
                 assert!(listed(name), "{name} is not in the list");
             }
         }

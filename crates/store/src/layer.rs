@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::audit::AuditEntry;
 use punctual_model::decide::Repair;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
@@ -80,19 +81,19 @@ layer! {
         collections(ask: &CollectionsAsk) -> Result<Page<Collection, CollectionKey>, Trouble>;
         put_collection(write: CollectionWrite) -> Result<Collection, WriteError>;
         edit_collection(key: &CollectionKey, decide: CollectionDecision) -> Result<Collection, WriteError>;
-        delete_collection(key: &CollectionKey) -> Result<bool, Trouble>;
+        delete_collection(key: &CollectionKey, note: Option<AuditEntry>) -> Result<bool, Trouble>;
         find_job(key: &JobKey) -> Result<FoundJob, Trouble>;
         job_in_collection(key: &JobKey) -> Result<Option<(Collection, Option<Job>)>, Trouble>;
         jobs(collection: &CollectionKey, ask: &JobsAsk) -> Result<Page<Job, Name>, Trouble>;
         put_job(write: JobWrite) -> Result<Job, WriteError>;
-        delete_job(key: &JobKey) -> Result<bool, Trouble>;
+        delete_job(key: &JobKey, note: Option<AuditEntry>) -> Result<bool, Trouble>;
         group(key: &GroupKey) -> Result<Option<Group>, Trouble>;
         groups(subscription: &Name) -> Result<Page<Group, Name>, Trouble>;
         subscriptions() -> Result<Vec<Name>, Trouble>;
-        put_group(group: &Group) -> Result<bool, Trouble>;
-        delete_group(key: &GroupKey) -> Result<bool, Trouble>;
+        put_group(group: &Group, note: Option<AuditEntry>) -> Result<bool, Trouble>;
+        delete_group(key: &GroupKey, note: Option<AuditEntry>) -> Result<bool, Trouble>;
         unregistered(subscription: &Name) -> Result<bool, Trouble>;
-        set_unregistered(subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
+        set_unregistered(subscription: &Name, unregistered: bool, note: Option<AuditEntry>) -> Result<(), Trouble>;
     } at once {}
     Agenda {
         claim(ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble>;

@@ -1,7 +1,8 @@
 //! The store interface: what Punctual asks of whatever keeps its jobs.
 //!
-//! Six traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
-//! [`Archive`] for readers of history, [`Survey`] for the inspector, [`Callers`] for authentication. Every
+//! Seven traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
+//! [`Archive`] for readers of history, [`Survey`] for the inspector, [`Callers`] for authentication, [`AuditLog`] for
+//! the audit log. Every
 //! method is one transaction; every list is bounded; the time is always an argument. The conformance suite, not
 //! these comments, defines a store.
 //!
@@ -13,6 +14,7 @@
 
 mod agenda;
 mod archive;
+mod audit;
 mod callers;
 pub mod claims;
 pub mod codec;
@@ -39,6 +41,10 @@ mod vault;
 
 pub use agenda::{Agenda, BEGUN_IS_GOOD_FOR, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
 pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
+pub use audit::{
+    AUDIT_SCAN_MAX, AuditAsk, AuditKey, AuditLog, AuditPage, AuditPiece, AuditProblem, AuditVerification,
+    StoredEntry, audit_code_text, seal_piece, verify_piece,
+};
 pub use callers::{Callers, TOKENS_MAX};
 pub use error::{Refusal, Trouble, WriteError};
 pub use key_ring::{KeyRing, KeyRingError};

@@ -5,6 +5,7 @@
 
 mod agenda;
 mod archive;
+mod audit;
 mod callers;
 mod repair;
 mod resources;
@@ -21,7 +22,7 @@ use punctual_model::{
 use tokio::sync::watch;
 
 use crate::claims::Claims;
-use crate::{Group, Page, PageRow, Roster, StoredRecord};
+use crate::{AuditKey, Group, Page, PageRow, Roster, StoredRecord};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct MemoryStore {
     state: Mutex<State>,
     changes: watch::Sender<u64>,
     token_changes: watch::Sender<u64>,
+    audit_key: AuditKey,
 }
 
 impl MemoryStore {
@@ -38,6 +40,7 @@ impl MemoryStore {
             state: Mutex::new(State::default()),
             changes: watch::Sender::new(0),
             token_changes: watch::Sender::new(0),
+            audit_key: AuditKey::of_memory(),
         }
     }
 
@@ -81,6 +84,7 @@ struct State {
     token_names: BTreeMap<Name, TokenId>,
     server_secrets: HashMap<&'static str, Secret>,
     token_hashes: HashMap<TokenHash, TokenId>,
+    audit: audit::AuditState,
     last_job: i64,
     last_sequence: i64,
     last_revision: i64,
@@ -105,6 +109,7 @@ impl Default for State {
             token_names: BTreeMap::new(),
             server_secrets: HashMap::new(),
             token_hashes: HashMap::new(),
+            audit: audit::AuditState::default(),
             last_job: 0,
             last_sequence: 0,
             last_revision: 0,

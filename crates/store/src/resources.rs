@@ -10,6 +10,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
 
 use crate::{Page, Trouble, WriteError};
@@ -17,7 +18,8 @@ use crate::{Page, Trouble, WriteError};
 /// The most subscriptions that are listed; the API has no pages of them.
 pub const SUBSCRIPTIONS_MAX: usize = 10_000;
 
-/// Reads and writes groups, collections and jobs. Each method is one transaction.
+/// Reads and writes groups, collections and jobs. Each method is one transaction, which also appends the `note` of a change
+/// to the audit log if something was changed.
 #[async_trait]
 pub trait Resources: Send + Sync {
     /// A collection, or none.
@@ -46,7 +48,8 @@ pub trait Resources: Send + Sync {
     ) -> Result<Collection, WriteError>;
 
     /// Deletes a collection with its jobs and their history. False if it does not exist.
-    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble>;
+    async fn delete_collection(&self, key: &CollectionKey, note: Option<AuditEntry>)
+    -> Result<bool, Trouble>;
 
     /// Finds a job by name without reading its definition, for callers that need only its id.
     async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble>;
@@ -67,7 +70,7 @@ pub trait Resources: Send + Sync {
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError>;
 
     /// Deletes a job with its history. False if it does not exist.
-    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble>;
+    async fn delete_job(&self, key: &JobKey, note: Option<AuditEntry>) -> Result<bool, Trouble>;
 
     /// A group, or none.
     async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble>;
@@ -79,16 +82,21 @@ pub trait Resources: Send + Sync {
     async fn subscriptions(&self) -> Result<Vec<Name>, Trouble>;
 
     /// Writes a group. True if it is new.
-    async fn put_group(&self, group: &Group) -> Result<bool, Trouble>;
+    async fn put_group(&self, group: &Group, note: Option<AuditEntry>) -> Result<bool, Trouble>;
 
     /// Deletes a group and all that is in it. False if it does not exist.
-    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble>;
+    async fn delete_group(&self, key: &GroupKey, note: Option<AuditEntry>) -> Result<bool, Trouble>;
 
     /// Whether a subscription was unregistered from the provider; otherwise it counts as registered.
     async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble>;
 
     /// Registers or unregisters a subscription.
-    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble>;
+    async fn set_unregistered(
+        &self,
+        subscription: &Name,
+        unregistered: bool,
+        note: Option<AuditEntry>,
+    ) -> Result<(), Trouble>;
 }
 
 /// The result of a search for a job by name.
@@ -152,6 +160,8 @@ pub struct CollectionWrite {
     pub job_count_seen: Option<u32>,
     /// The most collections of this plan that the subscription may have, including this one.
     pub collection_count_max: u32,
+    /// What the audit log says of the change.
+    pub note: Option<AuditEntry>,
 }
 
 /// A job to write.
@@ -165,6 +175,8 @@ pub struct JobWrite {
     pub skips: Vec<Skip>,
     /// The most jobs that the collection may have, including this one. Checked for new jobs only.
     pub job_count_max: u32,
+    /// What the audit log says of the change.
+    pub note: Option<AuditEntry>,
 }
 
 /// A resource group.

@@ -36,6 +36,7 @@ const VERIFIED_MAX: usize = 1_000;
 
 /// Whoever has signed in.
 pub(crate) struct Principal {
+    pub(crate) caller: Caller,
     pub(crate) id: String,
     pub(crate) secret_fingerprint: String,
     pub(crate) issued_at: Timestamp,
@@ -133,7 +134,8 @@ impl Access {
         let Some(entry) = entry.filter(|entry| entry.caller.id.eq_ignore_ascii_case(&asked.client_id)) else {
             // Where everybody may do everything, clients that insist on signing in get something to send.
             let (id, secret_fingerprint) = (Caller::anonymous().id.to_string(), String::new());
-            let open = Principal { id, secret_fingerprint, issued_at: now, expires_at };
+            let caller = Caller::anonymous();
+            let open = Principal { caller, id, secret_fingerprint, issued_at: now, expires_at };
             return if self.required() { Err(SignInError::unknown_client()) } else { Ok(open) };
         };
         if let Some(expired_at) = entry.expires_at.filter(|expires_at| *expires_at <= now) {
@@ -141,6 +143,7 @@ impl Access {
         }
         entry.used(now);
         Ok(Principal {
+            caller: Caller { kind: CallerKind::ServicePrincipal, ..entry.caller.clone() },
             id: entry.caller.id.to_string(),
             secret_fingerprint: entry.fingerprint.clone(),
             issued_at: now,

@@ -14,6 +14,6 @@ pub(crate) async fn delete(
     key: &CollectionKey,
 ) -> Result<Answer, ApiError> {
     call.version()?;
-    state.editor(&call.caller).delete_collection(key).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.author).delete_collection(key).await.map_err(|error| state.refused(error))?;
     Answer::empty(StatusCode::OK)
 }

@@ -17,7 +17,7 @@ pub(crate) async fn patch(
     let body = body.into_bytes().await?;
     let ignored = collection::ignored(&body, version);
     let Settings { locations, limits, .. } = state.settings.clone();
-    let editor = state.editor(&call.caller);
+    let editor = state.editor(&call.author);
     let written = editor.patch_collection(key, move |existing, now| {
         let context = CollectionContext { version, locations: &locations, limits, now };
         collection::read_patch(&body, existing, &context)

@@ -18,7 +18,7 @@ pub(crate) async fn put(
     let body = body.into_bytes().await?;
     let ignored = collection::ignored(&body, version);
     let (Settings { locations, limits, .. }, name) = (state.settings.clone(), key.clone());
-    let editor = state.editor(&call.caller);
+    let editor = state.editor(&call.author);
     let written = editor.put_collection(key, move |existing, now| {
         let context = CollectionContext { version, locations: &locations, limits, now };
         collection::read_put(&body, &name, existing, &context)

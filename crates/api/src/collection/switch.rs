@@ -16,6 +16,6 @@ pub(crate) async fn switch(
 ) -> Result<Answer, ApiError> {
     call.version()?;
     let wanted = if on { CollectionState::Enabled } else { CollectionState::Disabled };
-    state.editor(&call.caller).switch_collection(key, wanted).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.author).switch_collection(key, wanted).await.map_err(|error| state.refused(error))?;
     Answer::empty(StatusCode::OK)
 }

@@ -10,6 +10,6 @@ use crate::state::ApiState;
 
 pub(crate) async fn delete(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     call.version()?;
-    state.editor(&call.caller).delete_job(key).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.author).delete_job(key).await.map_err(|error| state.refused(error))?;
     Answer::empty(StatusCode::OK)
 }

@@ -28,7 +28,7 @@ pub(crate) async fn patch(
         return Err(denied(&call.caller, route::write_action(&scope), &scope));
     }
     let ignored = job::ignored(&body, version);
-    let editor = state.editor(&call.caller);
+    let editor = state.editor(&call.author);
     let written = editor.patch_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let credential_headers = state.settings.credential_headers.clone();

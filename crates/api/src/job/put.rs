@@ -20,7 +20,7 @@ pub(crate) async fn put(
     id::check_job(key)?;
     let body = body.into_bytes().await?;
     let ignored = job::ignored(&body, version);
-    let editor = state.editor(&call.caller);
+    let editor = state.editor(&call.author);
     let written = editor.put_job(key, |collection, existing, now| {
         let (sku, limits) = (collection.sku, state.settings.limits);
         let credential_headers = state.settings.credential_headers.clone();

@@ -10,6 +10,6 @@ use crate::state::ApiState;
 
 pub(crate) async fn run(state: &ApiState, call: &Call<'_>, key: &JobKey) -> Result<Answer, ApiError> {
     call.version()?;
-    state.editor(&call.caller).run_job(key).await.map_err(|error| state.refused(error))?;
+    state.editor(&call.author).run_job(key).await.map_err(|error| state.refused(error))?;
     Answer::empty(StatusCode::OK)
 }

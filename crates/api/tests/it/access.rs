@@ -42,6 +42,8 @@ const CONTRACT: &str = "
     listLocations                 reader in
     listResourcesOfSubscription   reader in
     listResourcesOfGroup          reader in
+    listAudit                     owner in
+    verifyAudit                   owner
     listProviders                 reader in
     getProvider                   reader in
     registerProvider              contributor
@@ -374,7 +376,7 @@ async fn what_was_changed_elsewhere_is_in_force_without_being_asked_for() {
     let attending = tokio::spawn(async move { access.attend().await });
     tokio::task::yield_now().await;
     let id = world.token_id("brief").await;
-    world.store.delete_token(&punctual_model::access::TokenId(id)).await.unwrap();
+    world.store.delete_token(&punctual_model::access::TokenId(id), None).await.unwrap();
     while get(&world, &token, "Jc").await.status == 200 {
         tokio::task::yield_now().await;
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
 mod access;
+mod audit;
 mod collection;
 mod concurrency;
 mod dialect;

@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{Access, AccessMode, ApiState, Openers, Settings};
+use punctual_api::{Access, AccessMode, ApiState, Auditor, Openers, Settings};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
@@ -30,6 +30,7 @@ pub(crate) struct World {
     router: Router,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) access: Arc<Access>,
+    pub(crate) auditor: Arc<Auditor>,
     clock: Arc<ManualClock>,
     inspector: Arc<Told>,
 }
@@ -89,6 +90,7 @@ impl World {
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
         let access = Arc::new(Access::new(store.clone(), clock.clone(), mode));
+        let auditor = Arc::new(Auditor::new(store.clone(), clock.clone(), true, None));
         let state = ApiState {
             store: store.clone(),
             clock: clock.clone(),
@@ -102,8 +104,9 @@ impl World {
                 ..Settings::default()
             },
             openers: Openers::default(),
+            auditor: auditor.clone(),
         };
-        Self { router: punctual_api::router(Arc::new(state)), store, access, clock, inspector }
+        Self { router: punctual_api::router(Arc::new(state)), store, access, auditor, clock, inspector }
     }
 
     /// A server with an empty Standard collection `Jc`.
@@ -122,7 +125,7 @@ impl World {
         let grants = grants.iter().map(grant).collect();
         let random = SecretRandom(AtomicU64::new(self.store.tokens().await.unwrap().len() as u64 + 1));
         let (token, secret) = Token::issue(name.to_owned(), grants, None, self.clock.now(), &random);
-        self.store.create_token(&token).await.unwrap();
+        self.store.create_token(&token, None).await.unwrap();
         self.access.refresh().await.unwrap();
         secret.expose().to_owned()
     }

@@ -1,12 +1,10 @@
 //! What can be said of tokens.
 
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use jiff::Span;
 use punctual_model::access::Role;
 
-use super::Output;
+use super::ServerOrData;
 
 /// Say who may call the server, and what they may do.
 ///
@@ -85,44 +83,6 @@ pub(crate) struct RotateTokenOptions {
 
     #[command(flatten)]
     pub(crate) from: ServerOrData,
-}
-
-/// Whose tokens, and in which form they are shown.
-#[derive(Debug, Args)]
-pub(crate) struct ServerOrData {
-    /// Where the server is.
-    #[arg(
-        long,
-        visible_alias = "url",
-        value_name = "URL",
-        env = "PUNCTUAL_URL",
-        default_value = "http://127.0.0.1:8380"
-    )]
-    pub(crate) server: String,
-
-    /// A certificate to trust besides the system's authorities, in PEM.
-    #[arg(long, value_name = "FILE", env = "PUNCTUAL_CA")]
-    pub(crate) ca: Option<PathBuf>,
-
-    /// A file with the token that says who asks, instead of the environment variable PUNCTUAL_TOKEN.
-    #[arg(long, value_name = "FILE", env = "PUNCTUAL_TOKEN_FILE")]
-    pub(crate) token_file: Option<PathBuf>,
-
-    /// How many seconds to wait for the server's answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    pub(crate) timeout: u64,
-
-    /// Change the data of a stopped server instead.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-
-    /// With --data, the key file, where it is not `keys` in that directory.
-    #[arg(long, value_name = "FILE", requires = "data")]
-    pub(crate) key_file: Option<PathBuf>,
-
-    /// The form of the answer.
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    pub(crate) output: Output,
 }
 
 const EXAMPLES: &str = "Examples:

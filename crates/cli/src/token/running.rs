@@ -1,11 +1,9 @@
 //! The tokens of a running server, over its API.
 
-use std::time::Duration;
-
 use hyper::Method;
 use serde_json::Value;
 
-use crate::client::{Access, Server};
+use crate::client::Server;
 use crate::exit::WrongUsage;
 use crate::options::ServerOrData;
 
@@ -18,14 +16,7 @@ pub(super) struct Running(Server);
 
 impl Running {
     pub(super) fn new(from: &ServerOrData) -> Result<Self, WrongUsage> {
-        let server = Server::read(&Access {
-            option: "--server",
-            url: &from.server,
-            ca: from.ca.as_deref(),
-            token_file: from.token_file.as_deref(),
-            timeout: Duration::from_secs(from.timeout),
-        })?;
-        Ok(Self(server))
+        from.running().map(Self)
     }
 
     pub(super) async fn list(&self) -> Result<Vec<Value>, WrongUsage> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use punctual_arm::{ApiError, NewExpiry, NewToken, token};
-use punctual_model::access::{Token, TokenId, TokenSecret};
-use punctual_model::{CredentialHeaders, RandomSource};
-use punctual_store::{Callers, Refusal, WriteError};
+use punctual_model::access::{Caller, Token, TokenId, TokenSecret};
+use punctual_model::audit::{AuditEntry, AuditOutcome, Author};
+use punctual_model::{CredentialHeaders, RandomSource, Scope};
+use punctual_store::{AuditLog, Callers, Refusal, WriteError};
 use punctual_store_sqlite::{Alarm, OpenError, SqliteStore, layout};
 use serde_json::Value;
 
@@ -18,14 +19,14 @@ use crate::file_size;
 use crate::random::SystemRandom;
 use crate::serve::open_store;
 
-pub(super) struct Stopped {
-    store: Arc<SqliteStore>,
+pub(crate) struct Stopped {
+    pub(crate) store: Arc<SqliteStore>,
     random: Arc<dyn RandomSource>,
 }
 
 impl Stopped {
     /// `new` makes what is not there, as a first start would.
-    pub(super) async fn open(dir: &Path, key_file: Option<&Path>, new: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn open(dir: &Path, key_file: Option<&Path>, new: bool) -> anyhow::Result<Self> {
         file_size::survive_limit().await.context("could not listen for signals")?;
         if !new && !dir.join(layout::DATABASE).exists() {
             let message =
@@ -59,7 +60,8 @@ impl Stopped {
         let read = token::read_create(body.to_string().as_bytes(), now).map_err(refused)?;
         let NewToken { name, grants, expires_at } = read;
         let (token, secret) = Token::issue(name, grants, expires_at, now, &*self.random);
-        match self.store.create_token(&token).await {
+        let note = self.note("Punctual/tokens/write", None, Some(&token));
+        match self.store.create_token(&token, note).await {
             Ok(()) => Ok(token::answer_with_secret(&token, &secret).to_value()),
             Err(WriteError::Trouble(error)) => Err(error).context("could not create the token"),
             Err(WriteError::Refused(Refusal::TooManyTokens { max })) => {
@@ -73,7 +75,8 @@ impl Stopped {
         let now = real_now();
         let tokens = self.tokens().await?;
         let missing = || refused(ApiError::token_not_found(id));
-        let mut token = tokens.into_iter().find(|token| token.id.0 == id).ok_or_else(missing)?;
+        let old = tokens.into_iter().find(|token| token.id.0 == id).ok_or_else(missing)?;
+        let mut token = old.clone();
         match token::read_rotate(body.to_string().as_bytes(), now).map_err(refused)? {
             NewExpiry::Until(expires_at) => token.expires_at = expires_at,
             NewExpiry::Kept if token.expired(now) => {
@@ -85,13 +88,28 @@ impl Stopped {
         }
         let secret = TokenSecret::generate(&*self.random);
         token.hash = secret.hash();
-        self.store.replace_token(&token).await.context("could not rotate the token")?;
+        let note = self.note("Punctual/tokens/rotate/action", Some(&old), Some(&token));
+        self.store.replace_token(&token, note).await.context("could not rotate the token")?;
         Ok(token::answer_with_secret(&token, &secret).to_value())
     }
 
     pub(super) async fn revoke(&self, id: &str) -> anyhow::Result<()> {
-        self.store.delete_token(&TokenId(id.to_owned())).await.context("could not revoke the token")?;
+        let tokens = self.tokens().await?;
+        let old = tokens.iter().find(|token| token.id.0 == id);
+        let note = self.note("Punctual/tokens/delete", old, None);
+        self.store.delete_token(&TokenId(id.to_owned()), note).await.context("could not revoke the token")?;
         Ok(())
+    }
+
+    /// What the audit log says of a change: whoever can write the data directory may do everything.
+    fn note(&self, action: &str, before: Option<&Token>, after: Option<&Token>) -> Option<AuditEntry> {
+        let token = after.or(before)?;
+        let caller = Caller { name: "whoever can write the data directory".into(), ..Caller::anonymous() };
+        let author = Author { action: action.into(), ..Author::of(caller, real_now()) };
+        let digest = |token: &Token| self.store.audit_key().token(token);
+        let entry = author.entry(Scope::Everything, AuditOutcome::Done);
+        let entry = entry.with_digests(before.map(digest), after.map(digest));
+        Some(AuditEntry { subject: format!("token {} ({})", token.name, token.id).into(), ..entry })
     }
 
     async fn tokens(&self) -> anyhow::Result<Vec<Token>> {

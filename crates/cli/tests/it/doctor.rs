@@ -436,9 +436,9 @@ fn a_server_with_tls_is_asked_over_tls() {
 
 #[test]
 fn a_wrong_url_is_told_without_what_may_be_secret_in_it() {
-    refused(&["--url", "127.0.0.1:8380"], &["--url: must begin with http://"]);
-    refused(&["--url", "ftp://x/"], &["--url: must begin with http://"]);
-    refused(&["--url", "http://x/?q"], &["--url: must have no query"]);
+    refused(&["--url", "127.0.0.1:8380"], &["--server: must begin with http://"]);
+    refused(&["--url", "ftp://x/"], &["--server: must begin with http://"]);
+    refused(&["--url", "http://x/?q"], &["--server: must have no query"]);
     let output = run(&["doctor", "--url", "http://user:hunter2@127.0.0.1:1/"], "");
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{error}");

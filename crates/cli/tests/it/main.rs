@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
 mod architecture;
+mod audit;
 mod command;
 mod crash;
 mod credential;

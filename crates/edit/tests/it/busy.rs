@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use punctual_edit::{EditError, Editor};
 use punctual_model::access::Caller;
+use punctual_model::audit::Author;
 use punctual_model::{Clock, Collection, CollectionState, Limits, Sku};
 use punctual_store::Resources;
 use punctual_store::conformance::world::{a_collection, a_job, at};
@@ -30,6 +31,7 @@ async fn store(jobs: usize) -> (Restless, Collection) {
         skips: Vec::new(),
         job_count_seen: None,
         collection_count_max: 9,
+        note: None,
     };
     let collection = store.inner.put_collection(write).await.unwrap();
     for number in 0..jobs {
@@ -38,6 +40,7 @@ async fn store(jobs: usize) -> (Restless, Collection) {
             collection_revision: collection.revision,
             skips: Vec::new(),
             job_count_max: u32::MAX,
+            note: None,
         };
         store.inner.put_job(write).await.unwrap();
     }
@@ -49,8 +52,9 @@ async fn it_is_disabled_and_enabled_at_the_second_try_whole() {
     const JOBS: usize = 1_500;
     let (store, collection) = store(JOBS).await;
     let clock: Arc<dyn Clock> = Arc::new(Noon);
-    let caller = Caller::anonymous();
-    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default(), caller: &caller };
+    let author = Author::of(Caller::anonymous(), Timestamp::UNIX_EPOCH);
+    let editor =
+        Editor { store: &store, clock: &clock, limits: &Limits::default(), author: &author, audit_key: None };
     let switch = async |state| {
         let switched: Result<Collection, EditError<Infallible>> =
             editor.switch_collection(&collection.key, state).await;
@@ -73,8 +77,9 @@ async fn it_is_disabled_and_enabled_at_the_second_try_whole() {
 async fn a_plan_that_its_jobs_forbid_is_refused_and_another_is_written_at_the_first_try() {
     let (store, collection) = store(6).await;
     let clock: Arc<dyn Clock> = Arc::new(Noon);
-    let caller = Caller::anonymous();
-    let editor = Editor { store: &store, clock: &clock, limits: &Limits::default(), caller: &caller };
+    let author = Author::of(Caller::anonymous(), Timestamp::UNIX_EPOCH);
+    let editor =
+        Editor { store: &store, clock: &clock, limits: &Limits::default(), author: &author, audit_key: None };
     let mut limits = Limits::default();
     limits.free.job_count_max = 6;
     let free = |existing: &Collection, _: Timestamp| {

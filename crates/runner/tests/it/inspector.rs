@@ -56,7 +56,7 @@ async fn what_is_broken_is_found_and_what_is_repaired_is_gone() {
     assert_eq!((report.pass_count, report.last_pass.unwrap().job_count), (3, 3));
     assert!(report.findings[1].detail.contains("3 failures"), "{:?}", report.findings);
     world.put("bare", minutely("bare", 60)).await;
-    world.store.delete_job(&world.collection.key.job("miscounted")).await.unwrap();
+    world.store.delete_job(&world.collection.key.job("miscounted"), None).await.unwrap();
     inspector.look(Instant::now()).await.unwrap();
     assert_eq!(found(&inspector), [], "a look suffices for what is known");
     let counts = inspector.report().counts;

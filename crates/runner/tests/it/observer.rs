@@ -58,7 +58,7 @@ async fn a_claim_that_is_not_settled_is_given_back_or_lost() {
     world.patch("ok-edited", |spec| spec.start_at = Some(at(6_000))).await;
     let job = world.put("hang", once("hang", 0)).await;
     world.target.wait_for(1).await;
-    assert!(world.store.delete_job(&job.key).await.unwrap());
+    assert!(world.store.delete_job(&job.key, None).await.unwrap());
     world.target.let_go(1);
     world.wait_until("it is lost", async || heard.words().iter().any(|word| word.starts_with("lost"))).await;
     running.stop().await;

@@ -94,7 +94,7 @@ async fn a_job_that_is_deleted_while_it_is_in_flight_leaves_nothing_behind() {
     let job = world.put("hang", once("hang", 0)).await;
     let running = world.runner().start().unwrap();
     world.target.wait_for(1).await;
-    assert!(world.store.delete_job(&job.key).await.unwrap());
+    assert!(world.store.delete_job(&job.key, None).await.unwrap());
     world.target.let_go(1);
     running.stop().await;
     assert_eq!(world.store.records_between(job.id, at(-1), at(1), 10).await.unwrap(), []);

@@ -223,6 +223,7 @@ impl World {
             job_count_seen: None,
             skips: Vec::new(),
             collection_count_max: 1,
+            note: None,
         };
         let collection = store.put_collection(write).await.unwrap();
         Self { clock, target: Arc::new(target), store, collection, settings: Settings::default() }
@@ -257,6 +258,7 @@ impl World {
             collection_revision: self.collection.revision,
             skips: Vec::new(),
             job_count_max: 100_000,
+            note: None,
         };
         self.store.put_job(write).await.unwrap()
     }

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::Secret;
 use punctual_model::access::{Token, TokenId};
-use punctual_store::{Callers, SealContext, TOKENS_MAX, Trouble, WriteError};
+use punctual_model::audit::AuditEntry;
+use punctual_store::{Callers, SealContext, TOKENS_MAX, Trouble, WriteError, codec};
 use tokio::sync::watch;
 
 use super::SqliteStore;
@@ -38,25 +39,45 @@ impl Callers for SqliteStore {
         read.await
     }
 
-    async fn create_token(&self, token: &Token) -> Result<(), WriteError> {
-        let token = token.clone();
-        self.writer.call("create a token", move |state| state.create_token(&token)).await??;
+    async fn create_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<(), WriteError> {
+        let (token, note) = (token.clone(), note.as_ref().map(codec::encode_audit));
+        self.writer
+            .call("create a token", move |state| {
+                let created = state.create_token(&token)?;
+                state.note_if(created.is_ok(), note.as_deref())?;
+                Ok(created)
+            })
+            .await??;
         self.tokens_changed();
         Ok(())
     }
 
-    async fn replace_token(&self, token: &Token) -> Result<bool, Trouble> {
-        let token = token.clone();
-        let replaced = self.writer.call("replace a token", move |state| state.replace_token(&token)).await?;
+    async fn replace_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let (token, note) = (token.clone(), note.as_ref().map(codec::encode_audit));
+        let replaced = self
+            .writer
+            .call("replace a token", move |state| {
+                let replaced = state.replace_token(&token)?;
+                state.note_if(replaced, note.as_deref())?;
+                Ok(replaced)
+            })
+            .await?;
         if replaced {
             self.tokens_changed();
         }
         Ok(replaced)
     }
 
-    async fn delete_token(&self, id: &TokenId) -> Result<bool, Trouble> {
-        let id = id.clone();
-        let deleted = self.writer.call("delete a token", move |state| state.delete_token(&id)).await?;
+    async fn delete_token(&self, id: &TokenId, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let (id, note) = (id.clone(), note.as_ref().map(codec::encode_audit));
+        let deleted = self
+            .writer
+            .call("delete a token", move |state| {
+                let deleted = state.delete_token(&id)?;
+                state.note_if(deleted, note.as_deref())?;
+                Ok(deleted)
+            })
+            .await?;
         if deleted {
             self.tokens_changed();
         }

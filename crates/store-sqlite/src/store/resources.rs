@@ -1,9 +1,10 @@
 //! Groups, collections and jobs.
 
 use async_trait::async_trait;
+use punctual_model::audit::AuditEntry;
 use punctual_model::inspect::Subject;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
-use punctual_store::codec::Number;
+use punctual_store::codec::{self, Number};
 use punctual_store::{
     CollectionDecision, CollectionWrite, CollectionsAsk, FoundJob, Group, JobWrite, JobsAsk, Page, Resources,
     SUBSCRIPTIONS_MAX, Trouble, WriteError,
@@ -48,9 +49,20 @@ impl Resources for SqliteStore {
         Ok(edit.await??)
     }
 
-    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
+    async fn delete_collection(
+        &self,
+        key: &CollectionKey,
+        note: Option<AuditEntry>,
+    ) -> Result<bool, Trouble> {
+        let note = note.as_ref().map(codec::encode_audit);
         let key = key.clone();
-        self.writer.call("delete a collection", move |state| state.delete_collection(&key)).await
+        self.writer
+            .call("delete a collection", move |state| {
+                let deleted = state.delete_collection(&key)?;
+                state.note_if(deleted, note.as_deref())?;
+                Ok(deleted)
+            })
+            .await
     }
 
     async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
@@ -93,17 +105,27 @@ impl Resources for SqliteStore {
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
-        let JobWrite { job, collection_revision, skips, job_count_max } = write;
+        let JobWrite { job, collection_revision, skips, job_count_max, note } = write;
         let written = self.encode(job);
+        let note = note.as_ref().map(codec::encode_audit);
         let write = self.writer.call("write a job", move |state| {
-            state.put_job(&written, collection_revision, &skips, job_count_max)
+            let written = state.put_job(&written, collection_revision, &skips, job_count_max)?;
+            state.note_if(written.is_ok(), note.as_deref())?;
+            Ok(written)
         });
         Ok(write.await??)
     }
 
-    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
+    async fn delete_job(&self, key: &JobKey, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let note = note.as_ref().map(codec::encode_audit);
         let key = key.clone();
-        self.writer.call("delete a job", move |state| state.delete_job(&key)).await
+        self.writer
+            .call("delete a job", move |state| {
+                let deleted = state.delete_job(&key)?;
+                state.note_if(deleted, note.as_deref())?;
+                Ok(deleted)
+            })
+            .await
     }
 
     async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
@@ -137,14 +159,28 @@ impl Resources for SqliteStore {
         read.await
     }
 
-    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
+    async fn put_group(&self, group: &Group, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let note = note.as_ref().map(codec::encode_audit);
         let group = group.clone();
-        self.writer.call("write a group", move |state| state.put_group(&group)).await
+        self.writer
+            .call("write a group", move |state| {
+                let new = state.put_group(&group)?;
+                state.note_if(true, note.as_deref())?;
+                Ok(new)
+            })
+            .await
     }
 
-    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
+    async fn delete_group(&self, key: &GroupKey, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let note = note.as_ref().map(codec::encode_audit);
         let key = key.clone();
-        self.writer.call("delete a group", move |state| state.delete_group(&key)).await
+        self.writer
+            .call("delete a group", move |state| {
+                let deleted = state.delete_group(&key)?;
+                state.note_if(deleted, note.as_deref())?;
+                Ok(deleted)
+            })
+            .await
     }
 
     async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
@@ -155,11 +191,18 @@ impl Resources for SqliteStore {
         read.await
     }
 
-    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
+    async fn set_unregistered(
+        &self,
+        subscription: &Name,
+        unregistered: bool,
+        note: Option<AuditEntry>,
+    ) -> Result<(), Trouble> {
+        let note = note.as_ref().map(codec::encode_audit);
         let subscription = subscription.clone();
-        let write = self
-            .writer
-            .call("write a registration", move |state| state.set_unregistered(&subscription, unregistered));
+        let write = self.writer.call("write a registration", move |state| {
+            state.set_unregistered(&subscription, unregistered)?;
+            state.note_if(true, note.as_deref())
+        });
         write.await
     }
 }

@@ -20,11 +20,12 @@ pub(crate) struct EncodedCollection {
     skips: Vec<Skip>,
     job_count_seen: Option<u32>,
     collection_count_max: u32,
+    note: Option<Vec<u8>>,
 }
 
 impl EncodedCollection {
     pub(crate) fn new(write: CollectionWrite) -> Self {
-        let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max } = write;
+        let CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max, note } = write;
         Self {
             document: codec::encode_collection(&collection),
             collection,
@@ -32,6 +33,7 @@ impl EncodedCollection {
             skips,
             job_count_seen,
             collection_count_max,
+            note: note.as_ref().map(codec::encode_audit),
         }
     }
 }
@@ -63,8 +65,15 @@ impl WriterState {
         &mut self,
         written: &EncodedCollection,
     ) -> Result<Result<Collection, Refusal>, SqliteError> {
-        let EncodedCollection { collection, document, jobs, skips, job_count_seen, collection_count_max } =
-            written;
+        let EncodedCollection {
+            collection,
+            document,
+            jobs,
+            skips,
+            job_count_seen,
+            collection_count_max,
+            note,
+        } = written;
         let known = self.collection(&collection.key)?;
         if known.as_ref().map_or(0, |(_, known)| known.revision) != collection.revision {
             return Ok(Err(Refusal::Stale));
@@ -107,6 +116,7 @@ impl WriterState {
             self.update_standing(job, standing, old)?;
         }
         self.append_skips(skips)?;
+        self.note_if(true, note.as_deref())?;
         Ok(Ok(answer))
     }
 

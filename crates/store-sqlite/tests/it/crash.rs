@@ -64,7 +64,7 @@ fn child(dir: &Path) {
                         }
                     }
                     if number % 5 == 0 {
-                        world.store.delete_job(&job.key).await.unwrap();
+                        world.store.delete_job(&job.key, None).await.unwrap();
                         acknowledge(&format!("ack gone {name}"));
                     }
                 }

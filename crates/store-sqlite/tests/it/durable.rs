@@ -46,7 +46,7 @@ async fn ids_and_numbers_go_on_after_a_restart() {
     let claim = world.begun(at(0)).await;
     world.run(&claim, RecordStatus::Completed, None).await;
     let sequence = world.history(job.id).await[0].sequence;
-    world.store.delete_collection(&collection.key).await.unwrap();
+    world.store.delete_collection(&collection.key, None).await.unwrap();
     drop(world);
 
     let world = World::new(Arc::new(open(dir.path())));

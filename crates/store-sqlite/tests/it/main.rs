@@ -9,6 +9,7 @@ mod durable;
 mod secrets;
 mod stopped;
 mod sweep;
+mod tampering;
 mod trouble;
 mod world;
 

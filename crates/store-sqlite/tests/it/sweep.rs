@@ -18,7 +18,7 @@ async fn what_is_left_of_a_deleted_job_is_swept_away() {
     let records: Vec<Record> =
         (0..1_000).map(|attempt| Record { attempt, ..a_record(&job, at(0), RecordStatus::Failed) }).collect();
     world.record(&job.key, records, vec![a_skip(&job, 0, 1, 2)]).await;
-    world.store.delete_job(&job.key).await.unwrap();
+    world.store.delete_job(&job.key, None).await.unwrap();
     assert_eq!(world.history(job.id).await, []);
     let left = || -> i64 {
         let conn = Connection::open(dir.path().join("punctual.db")).unwrap();

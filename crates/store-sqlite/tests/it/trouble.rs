@@ -71,7 +71,7 @@ async fn a_job_that_cannot_be_read_is_named_and_left_out_of_its_list() {
         assert_eq!(listed(&page(Some("b"), 2).await, name), ("c d".to_owned(), vec![]));
         let error = world.store.job_in_collection(&collection.key.job("b")).await.unwrap_err();
         assert_eq!(error.to_string(), format!("could not read job 2 'c/b': {detail}"));
-        assert!(world.store.delete_job(&collection.key.job("b")).await.unwrap());
+        assert!(world.store.delete_job(&collection.key.job("b"), None).await.unwrap());
         assert_eq!(listed(&page(None, MANY).await, name), ("a c d".to_owned(), vec![]));
     };
     let unknown = "it has a value that is not known";
@@ -117,8 +117,8 @@ async fn a_collection_that_cannot_be_read_is_named_and_left_out_and_can_be_delet
     let unreadable: Vec<_> = told.iter().filter(|one| one.unreadable.is_some()).collect();
     assert_eq!((told.len(), unreadable.len(), &unreadable[0].key), (3, 1, &bad));
     assert_eq!(world.store.damage(&subject).await.unwrap(), unreadable[0].unreadable);
-    assert!(world.store.delete_job(&bad.job("j")).await.unwrap(), "its jobs can be deleted");
-    assert!(world.store.delete_collection(&bad).await.unwrap());
+    assert!(world.store.delete_job(&bad.job("j"), None).await.unwrap(), "its jobs can be deleted");
+    assert!(world.store.delete_collection(&bad, None).await.unwrap());
     assert_eq!(world.store.damage(&subject).await.unwrap(), None);
     assert_eq!(listed(&page(None, None, MANY).await, name), ("a c".to_owned(), vec![]));
 }

@@ -8,7 +8,7 @@ use punctual_model::RandomSource;
 use punctual_store::{KeyRing, Vault};
 use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
 
-/// A random that counts, so that tests repeat.
+/// Randomness that counts, so that tests repeat.
 #[derive(Default)]
 pub(crate) struct Counting(AtomicU64);
 

@@ -30,7 +30,7 @@ pub fn decode_grants(document: &[u8]) -> Result<Vec<Grant>, CodecError> {
     pairs.into_iter().map(grant).collect()
 }
 
-fn names(scope: &Scope) -> Vec<&str> {
+pub(super) fn names(scope: &Scope) -> Vec<&str> {
     let names = [
         scope.subscription(),
         scope.group().map(|group| &group.name),
@@ -43,7 +43,7 @@ fn names(scope: &Scope) -> Vec<&str> {
     names.into_iter().flatten().map(punctual_model::Name::as_str).collect()
 }
 
-fn scope(names: &[String]) -> Option<Scope> {
+pub(super) fn scope(names: &[String]) -> Option<Scope> {
     match names {
         [] => Some(Scope::Everything),
         [subscription] => Some(Scope::Subscription(subscription.as_str().into())),

@@ -1,6 +1,7 @@
 //! The numbers that represent enum values in documents and columns. They never change.
 
-use punctual_model::access::Role;
+use punctual_model::access::{CallerKind, Role};
+use punctual_model::audit::AuditOutcome;
 use punctual_model::{Cause, CollectionState, JobState, RecordStatus, SkipReason, Sku, Transport};
 use punctual_recurrence::{Frequency, Weekday};
 
@@ -28,6 +29,8 @@ macro_rules! numbers {
 }
 
 numbers! {
+    AuditOutcome { Done = 0, Denied = 1, Unauthenticated = 2, SignedIn = 3, SignInFailed = 4 }
+    CallerKind { Anonymous = 0, Token = 1, ServicePrincipal = 2, OpenId = 3 }
     Cause { Schedule = 0, Run = 1 }
     CollectionState { Enabled = 0, Disabled = 1, Suspended = 2 }
     Frequency { Minute = 0, Hour = 1, Day = 2, Week = 3, Month = 4, Year = 5 }

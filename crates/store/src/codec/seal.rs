@@ -27,6 +27,18 @@ impl<'a> Outgoing<'a> {
         self.secrets.len() - 1
     }
 
+    /// Appends the plain form.
+    pub(super) fn append_to(&self, plain: &mut Vec<u8>) {
+        // Sized exactly, so that growing leaves no copies in memory.
+        plain.reserve_exact(self.secrets.iter().map(|secret| LENGTH_BYTES + secret.expose().len()).sum());
+        for secret in &self.secrets {
+            let text = secret.expose().as_bytes();
+            let length = u32::try_from(text.len()).expect("a secret is far below 4 GiB");
+            plain.extend_from_slice(&length.to_be_bytes());
+            plain.extend_from_slice(text);
+        }
+    }
+
     /// Seals them for a job and its document, which names every address that they are sent to.
     pub(super) fn seal(
         self,
@@ -38,15 +50,8 @@ impl<'a> Outgoing<'a> {
         if self.secrets.is_empty() {
             return None;
         }
-        // Sized exactly, so that growing leaves no copies in memory.
-        let size = self.secrets.iter().map(|secret| LENGTH_BYTES + secret.expose().len()).sum();
-        let mut plain = Vec::with_capacity(size);
-        for secret in self.secrets {
-            let text = secret.expose().as_bytes();
-            let length = u32::try_from(text.len()).expect("a secret is far below 4 GiB");
-            plain.extend_from_slice(&length.to_be_bytes());
-            plain.extend_from_slice(text);
-        }
+        let mut plain = Vec::new();
+        self.append_to(&mut plain);
         let sealed = vault.seal_bound(seal_context(job), document, &plain, random);
         wipe(plain);
         Some(sealed)
@@ -96,7 +101,8 @@ fn split(mut plain: &[u8]) -> Option<Vec<Option<Secret>>> {
     Some(secrets)
 }
 
-fn wipe(mut plain: Vec<u8>) {
+/// Overwrites what was secret.
+pub(crate) fn wipe(mut plain: Vec<u8>) {
     plain.fill(0);
     std::hint::black_box(&plain);
 }

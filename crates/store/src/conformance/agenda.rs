@@ -72,7 +72,7 @@ pub async fn entries_of_full_targets_stay(store: Arc<dyn Store>) {
     let moved = world.put_job(moved, &collection).await.unwrap();
     world.job_to(&collection, "early", at(4), "slow").await;
     assert_eq!(names(&world.claim_but(at(9), MANY, &["slow"]).await), ["slow"]);
-    world.store.delete_job(&collection.key.job("slow2")).await.unwrap();
+    world.store.delete_job(&collection.key.job("slow2"), None).await.unwrap();
     world.job_to(&collection, "late", at(8), "slow").await;
     assert_eq!(world.read(&moved.key).await, moved);
     assert_eq!(names(&world.claim(at(9), MANY).await), ["early", "late"]);
@@ -145,6 +145,7 @@ pub async fn changes_follow_writes(store: Arc<dyn Store>) {
         skips: Vec::new(),
         job_count_seen: None,
         collection_count_max: 9,
+        note: None,
     };
     world.store.put_collection(write).await.unwrap();
     expect_change("a collection with jobs").await;

@@ -42,59 +42,59 @@ fn refusal(written: Result<(), WriteError>) -> Refusal {
 pub async fn a_token_reads_back(store: Arc<dyn Callers>) {
     let token = a_token(1, "CI");
     let plain = Token { grants: Vec::new(), expires_at: None, ..a_token(2, "later") };
-    store.create_token(&token).await.unwrap();
-    store.create_token(&plain).await.unwrap();
+    store.create_token(&token, None).await.unwrap();
+    store.create_token(&plain, None).await.unwrap();
     assert_eq!(store.tokens().await.unwrap(), [token, plain]);
 }
 
 pub async fn tokens_are_listed_by_name(store: Arc<dyn Callers>) {
     for (number, name) in [(1, "b"), (2, "C"), (3, "a")] {
-        store.create_token(&a_token(number, name)).await.unwrap();
+        store.create_token(&a_token(number, name), None).await.unwrap();
     }
     let names: Vec<String> = store.tokens().await.unwrap().into_iter().map(|token| token.name).collect();
     assert_eq!(names, ["a", "b", "C"]);
 }
 
 pub async fn a_name_is_given_once_in_any_case(store: Arc<dyn Callers>) {
-    store.create_token(&a_token(1, "deploy")).await.unwrap();
-    assert_eq!(refusal(store.create_token(&a_token(2, "Deploy")).await), Refusal::TokenExists);
+    store.create_token(&a_token(1, "deploy"), None).await.unwrap();
+    assert_eq!(refusal(store.create_token(&a_token(2, "Deploy"), None).await), Refusal::TokenExists);
     assert_eq!(store.tokens().await.unwrap().len(), 1);
 }
 
 pub async fn a_secret_is_given_once(store: Arc<dyn Callers>) {
     let token = a_token(1, "a");
-    store.create_token(&token).await.unwrap();
+    store.create_token(&token, None).await.unwrap();
     let same_secret = Token { hash: token.hash, ..a_token(2, "b") };
-    assert_eq!(refusal(store.create_token(&same_secret).await), Refusal::TokenExists);
+    assert_eq!(refusal(store.create_token(&same_secret, None).await), Refusal::TokenExists);
     let same_id = Token { id: token.id.clone(), ..a_token(3, "c") };
-    assert_eq!(refusal(store.create_token(&same_id).await), Refusal::TokenExists);
+    assert_eq!(refusal(store.create_token(&same_id, None).await), Refusal::TokenExists);
     assert_eq!(store.tokens().await.unwrap(), [token]);
 }
 
 pub async fn a_replaced_token_keeps_its_name(store: Arc<dyn Callers>) {
     let token = a_token(1, "a");
-    store.create_token(&token).await.unwrap();
+    store.create_token(&token, None).await.unwrap();
     let hash = TokenHash([7; 32]);
     let rotated = Token { hash, name: "other".to_owned(), created_at: at(9), ..token.clone() };
-    assert!(store.replace_token(&rotated).await.unwrap());
+    assert!(store.replace_token(&rotated, None).await.unwrap());
     assert_eq!(store.tokens().await.unwrap(), [Token { hash, ..token }]);
-    assert!(!store.replace_token(&a_token(2, "b")).await.unwrap(), "there is none to replace");
+    assert!(!store.replace_token(&a_token(2, "b"), None).await.unwrap(), "there is none to replace");
     assert_eq!(store.tokens().await.unwrap().len(), 1);
 }
 
 pub async fn a_deleted_token_is_gone(store: Arc<dyn Callers>) {
     let token = a_token(1, "a");
-    store.create_token(&token).await.unwrap();
-    assert!(store.delete_token(&token.id).await.unwrap());
-    assert!(!store.delete_token(&token.id).await.unwrap());
+    store.create_token(&token, None).await.unwrap();
+    assert!(store.delete_token(&token.id, None).await.unwrap());
+    assert!(!store.delete_token(&token.id, None).await.unwrap());
     assert_eq!(store.tokens().await.unwrap(), []);
-    store.create_token(&token).await.unwrap();
+    store.create_token(&token, None).await.unwrap();
 }
 
 pub async fn uses_are_noted_and_never_go_back(store: Arc<dyn Callers>) {
     let (used, unused) = (a_token(1, "a"), a_token(2, "b"));
-    store.create_token(&used).await.unwrap();
-    store.create_token(&unused).await.unwrap();
+    store.create_token(&used, None).await.unwrap();
+    store.create_token(&unused, None).await.unwrap();
     let gone = TokenId("gone".to_owned());
     store.note_token_uses(&[(used.id.clone(), at(30)), (gone, at(30))]).await.unwrap();
     store.note_token_uses(&[(used.id.clone(), at(20))]).await.unwrap();
@@ -111,13 +111,13 @@ pub async fn changes_of_tokens_are_told(store: Arc<dyn Callers>) {
         told
     };
     assert!(!told());
-    store.create_token(&token).await.unwrap();
+    store.create_token(&token, None).await.unwrap();
     assert!(told(), "of a new token");
-    store.replace_token(&Token { expires_at: Some(at(5)), ..token.clone() }).await.unwrap();
+    store.replace_token(&Token { expires_at: Some(at(5)), ..token.clone() }, None).await.unwrap();
     assert!(told(), "of a replaced one");
     store.note_token_uses(&[(token.id.clone(), at(1))]).await.unwrap();
     assert!(!told(), "a use is no change");
-    store.delete_token(&token.id).await.unwrap();
+    store.delete_token(&token.id, None).await.unwrap();
     assert!(told(), "of a deleted one");
 }
 
@@ -137,12 +137,13 @@ pub async fn there_are_only_so_many_tokens(store: Arc<dyn Callers>) {
     let mut creations = tokio::task::JoinSet::new();
     for number in 0..max {
         let store = Arc::clone(&store);
-        creations
-            .spawn(async move { store.create_token(&a_token(number, &format!("token {number}"))).await });
+        creations.spawn(async move {
+            store.create_token(&a_token(number, &format!("token {number}")), None).await
+        });
     }
     while let Some(created) = creations.join_next().await {
         created.unwrap().unwrap();
     }
-    let one_more = store.create_token(&a_token(max, "one more")).await;
+    let one_more = store.create_token(&a_token(max, "one more"), None).await;
     assert_eq!(refusal(one_more), Refusal::TooManyTokens { max: TOKENS_MAX });
 }

@@ -81,6 +81,7 @@ pub async fn a_collection_edit_takes_back_claims_of_its_jobs(store: Arc<dyn Stor
         skips: Vec::new(),
         job_count_seen: None,
         collection_count_max: 9,
+        note: None,
     };
     world.store.put_collection(write).await.unwrap();
     let fences = [held.fence, begun.fence, kept.fence];
@@ -92,11 +93,11 @@ pub async fn a_delete_takes_back_a_claim_not_begun(store: Arc<dyn Store>) {
     let collection = world.collection("c").await;
     let job = world.job(&collection, "j", at(0)).await;
     let claim = world.claim(at(0), 1).await.pop().unwrap();
-    world.store.delete_job(&job.key).await.unwrap();
+    world.store.delete_job(&job.key, None).await.unwrap();
     assert_eq!(world.store.begin(&[claim.fence]).await.unwrap(), [false]);
     world.job(&collection, "k", at(0)).await;
     let claim = world.claim(at(0), 1).await.pop().unwrap();
-    world.store.delete_collection(&collection.key).await.unwrap();
+    world.store.delete_collection(&collection.key, None).await.unwrap();
     assert_eq!(world.store.begin(&[claim.fence]).await.unwrap(), [false]);
 }
 

@@ -30,6 +30,7 @@ pub async fn parallel_puts_never_exceed_the_quota(store: Arc<dyn Store>) {
                     collection_revision: collection.revision,
                     skips: Vec::new(),
                     job_count_max: 25,
+                    note: None,
                 };
                 match world.store.put_job(write).await {
                     Ok(_) => count += 1,
@@ -57,6 +58,7 @@ pub async fn parallel_collections_never_exceed_the_plan(store: Arc<dyn Store>) {
                 skips: Vec::new(),
                 job_count_seen: None,
                 collection_count_max: 3,
+                note: None,
             };
             match world.store.put_collection(write).await {
                 Ok(_) => 1,

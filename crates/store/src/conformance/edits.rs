@@ -50,7 +50,7 @@ pub async fn a_job_made_anew_is_another_job(store: Arc<dyn Store>) {
     let world = World::new(store);
     let collection = world.collection("c").await;
     let old = world.job(&collection, "j", at(0)).await;
-    world.store.delete_job(&old.key).await.unwrap();
+    world.store.delete_job(&old.key, None).await.unwrap();
     assert_eq!(refusal(world.put_job(old.clone(), &collection).await), Refusal::Stale);
     let new = world.job(&collection, "j", at(0)).await;
     assert_eq!(refusal(world.put_job(old, &collection).await), Refusal::Stale);
@@ -60,7 +60,7 @@ pub async fn a_job_made_anew_is_another_job(store: Arc<dyn Store>) {
 pub async fn a_collection_made_anew_is_another_collection(store: Arc<dyn Store>) {
     let world = World::new(store);
     let old = world.collection("c").await;
-    world.store.delete_collection(&old.key).await.unwrap();
+    world.store.delete_collection(&old.key, None).await.unwrap();
     world.collection("c").await;
     assert_eq!(refusal(world.put_job(a_job(old.key.job("j"), None), &old).await), Refusal::Stale);
     assert_eq!(refusal(world.put_collection(old).await), Refusal::Stale);
@@ -78,7 +78,8 @@ pub async fn a_full_collection_takes_edits_only(store: Arc<dyn Store>) {
     let collection = world.collection("c").await;
     let put = async |job, job_count_max| {
         let skips = Vec::new();
-        let write = JobWrite { job, collection_revision: collection.revision, skips, job_count_max };
+        let write =
+            JobWrite { job, collection_revision: collection.revision, skips, job_count_max, note: None };
         world.store.put_job(write).await
     };
     let job = put(a_job(collection.key.job("a"), None), 2).await.unwrap();
@@ -87,7 +88,7 @@ pub async fn a_full_collection_takes_edits_only(store: Arc<dyn Store>) {
     assert_eq!(refusal(put(a_job(collection.key.job("c"), None), 2).await), full);
     put(job.clone(), 1).await.unwrap();
     assert_eq!(world.job_count(&collection.key).await, 2);
-    world.store.delete_job(&job.key).await.unwrap();
+    world.store.delete_job(&job.key, None).await.unwrap();
     put(a_job(collection.key.job("c"), None), 2).await.unwrap();
     assert_eq!(refusal(put(a_job(collection.key.job("d"), None), 2).await), full);
 }
@@ -101,6 +102,7 @@ pub async fn the_plan_limits_the_collections_of_a_subscription(store: Arc<dyn St
             skips: Vec::new(),
             job_count_seen: None,
             collection_count_max,
+            note: None,
         };
         world.store.put_collection(write).await
     };
@@ -118,7 +120,7 @@ pub async fn the_plan_limits_the_collections_of_a_subscription(store: Arc<dyn St
     let mut other = put(a_collection("c"), 1).await.unwrap();
     other.sku = Sku::Free;
     assert_eq!(refusal(put(other.clone(), 1).await), full);
-    world.store.delete_collection(&free("sub", "A").key).await.unwrap();
+    world.store.delete_collection(&free("sub", "A").key, None).await.unwrap();
     put(other, 1).await.unwrap();
     put(a_collection("d"), 1).await.unwrap();
 }
@@ -143,6 +145,7 @@ pub async fn a_collection_is_written_with_its_jobs(store: Arc<dyn Store>) {
         skips: skips.clone(),
         job_count_seen: None,
         collection_count_max: 9,
+        note: None,
     };
     let written = world.store.put_collection(write).await.unwrap();
     assert_eq!(written.state, CollectionState::Disabled);
@@ -163,7 +166,8 @@ pub async fn a_job_that_was_not_seen_stops_the_whole_collection(store: Arc<dyn S
         let mut collection = collection.clone();
         collection.state = CollectionState::Disabled;
         let skips = Vec::new();
-        let write = CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max: 9 };
+        let write =
+            CollectionWrite { collection, jobs, skips, job_count_seen, collection_count_max: 9, note: None };
         world.store.put_collection(write)
     };
     let unseen = world.job(&collection, "b", at(1)).await;
@@ -189,6 +193,7 @@ pub async fn one_stale_job_stops_the_whole_collection(store: Arc<dyn Store>) {
         skips: Vec::new(),
         job_count_seen: None,
         collection_count_max: 9,
+        note: None,
     };
     assert_eq!(refusal(world.store.put_collection(write).await), Refusal::Stale);
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), Some(collection));
@@ -264,6 +269,7 @@ pub(super) fn switched_off(collection: &Collection, jobs: &[Job]) -> CollectionW
         jobs,
         skips: Vec::new(),
         collection_count_max: 9,
+        note: None,
     }
 }
 
@@ -277,6 +283,7 @@ pub async fn skips_of_an_edit_are_kept(store: Arc<dyn Store>) {
         collection_revision: collection.revision,
         skips: skips.clone(),
         job_count_max: 9,
+        note: None,
     };
     world.store.put_job(write.clone()).await.unwrap();
     assert_eq!(refusal(world.store.put_job(write).await), Refusal::Stale);

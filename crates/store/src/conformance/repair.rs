@@ -249,7 +249,7 @@ pub async fn a_repair_of_what_was_written_meanwhile_is_refused(store: Arc<dyn St
     assert_eq!(world.read(&job.key).await, edited);
     assert_eq!(world.store.begin(&[claim.fence]).await.unwrap(), [true], "its claim holds");
     world.run(&claim, RecordStatus::Completed, None).await;
-    world.store.delete_job(&job.key).await.unwrap();
+    world.store.delete_job(&job.key, None).await.unwrap();
     assert_eq!(repair(&world, put_back(&edited)).await, Repaired::Stale);
     assert_eq!(world.find(&job.key).await, None);
 }

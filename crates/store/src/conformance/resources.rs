@@ -188,9 +188,9 @@ pub async fn what_is_missing_is_none(store: Arc<dyn Store>) {
     assert_eq!(store.jobs(&nowhere, &ask).await.unwrap().items, []);
     assert_eq!(store.group(&nowhere.group).await.unwrap(), None);
     assert_eq!(store.groups(&nowhere.group.subscription).await.unwrap().items, []);
-    assert!(!store.delete_job(&nowhere.job("j")).await.unwrap());
-    assert!(!store.delete_collection(&nowhere).await.unwrap());
-    assert!(!store.delete_group(&nowhere.group).await.unwrap());
+    assert!(!store.delete_job(&nowhere.job("j"), None).await.unwrap());
+    assert!(!store.delete_collection(&nowhere, None).await.unwrap());
+    assert!(!store.delete_group(&nowhere.group, None).await.unwrap());
     assert_eq!(store.next_due(&[]).await.unwrap(), None);
 
     let world = World::new(store);
@@ -227,7 +227,7 @@ pub async fn names_match_in_any_case_and_keep_theirs(store: Arc<dyn Store>) {
     assert_eq!((id, key.name.as_str()), (job.id, "JobOne"));
     assert_eq!(shown(&key.collection), "Sub/Group/ÄpfelBirnen");
     assert_eq!(world.job_count(&collection.key).await, 1);
-    assert!(world.store.delete_job(&collection.key.job("jobone")).await.unwrap());
+    assert!(world.store.delete_job(&collection.key.job("jobone"), None).await.unwrap());
 }
 
 pub async fn collections_are_listed_by_group_and_name(store: Arc<dyn Store>) {
@@ -313,15 +313,15 @@ pub async fn subscriptions_are_those_that_have_a_group(store: Arc<dyn Store>) {
         |subscription: &str, name: &str| GroupKey { subscription: subscription.into(), name: name.into() };
     for key in [key("b", "g1"), key("A", "g1"), key("B", "g2"), key("c", "g1")] {
         let group = Group { key, location: "West US".to_owned(), tags: Vec::new(), created_at: at(0) };
-        assert!(store.put_group(&group).await.unwrap());
+        assert!(store.put_group(&group, None).await.unwrap());
     }
     let shown = async || {
         let found = store.subscriptions().await.unwrap();
         found.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(shown().await, ["A", "b", "c"]);
-    store.delete_group(&key("c", "g1")).await.unwrap();
-    store.delete_group(&key("b", "g1")).await.unwrap();
+    store.delete_group(&key("c", "g1"), None).await.unwrap();
+    store.delete_group(&key("b", "g1"), None).await.unwrap();
     assert_eq!(shown().await, ["A", "B"]);
 }
 
@@ -333,29 +333,29 @@ pub async fn a_group_reads_back(store: Arc<dyn Store>) {
         tags: vec![("z".to_owned(), "1".to_owned()), ("a".to_owned(), "2".to_owned())],
         created_at: at(3),
     };
-    assert!(store.put_group(&group).await.unwrap());
+    assert!(store.put_group(&group, None).await.unwrap());
     assert_eq!(store.group(&key("b")).await.unwrap(), Some(group.clone()));
     group.tags.clear();
     group.key = key("b");
-    assert!(!store.put_group(&group).await.unwrap());
+    assert!(!store.put_group(&group, None).await.unwrap());
     let read = store.group(&key("b")).await.unwrap().unwrap();
     assert_eq!((read.key.name.as_str(), read.tags.len(), read.created_at), ("B", 0, at(3)));
-    assert!(store.put_group(&Group { key: key("a"), ..group }).await.unwrap());
+    assert!(store.put_group(&Group { key: key("a"), ..group }, None).await.unwrap());
     let groups = store.groups(&"SUB".into()).await.unwrap().items;
     let names: Vec<&str> = groups.iter().map(|group| group.key.name.as_str()).collect();
     assert_eq!(names, ["a", "B"]);
-    assert!(store.delete_group(&key("A")).await.unwrap());
+    assert!(store.delete_group(&key("A"), None).await.unwrap());
     assert_eq!(store.groups(&"sub".into()).await.unwrap().items.len(), 1);
 }
 
 pub async fn registration_is_remembered(store: Arc<dyn Store>) {
     let check = async |expected| assert_eq!(store.unregistered(&"sub".into()).await.unwrap(), expected);
     check(false).await;
-    store.set_unregistered(&"Sub".into(), true).await.unwrap();
-    store.set_unregistered(&"SUB".into(), true).await.unwrap();
+    store.set_unregistered(&"Sub".into(), true, None).await.unwrap();
+    store.set_unregistered(&"SUB".into(), true, None).await.unwrap();
     check(true).await;
     assert!(!store.unregistered(&"other".into()).await.unwrap());
-    store.set_unregistered(&"sub".into(), false).await.unwrap();
+    store.set_unregistered(&"sub".into(), false, None).await.unwrap();
     check(false).await;
 }
 
@@ -370,8 +370,8 @@ pub async fn deleting_a_job_takes_all_that_is_its(store: Arc<dyn Store>) {
     assert_eq!(world.history(job.id).await.len(), 1);
     assert_eq!(world.store.next_due(&[]).await.unwrap(), Some(at(60)));
 
-    assert!(world.store.delete_job(&job.key).await.unwrap());
-    assert!(!world.store.delete_job(&job.key).await.unwrap());
+    assert!(world.store.delete_job(&job.key, None).await.unwrap());
+    assert!(!world.store.delete_job(&job.key, None).await.unwrap());
     assert_eq!(world.find(&job.key).await, None);
     assert_eq!(world.history(job.id).await, []);
     assert_eq!(world.store.records_between(job.id, at(-9), at(99), MANY).await.unwrap(), []);
@@ -390,7 +390,7 @@ pub async fn deleting_a_collection_takes_its_jobs(store: Arc<dyn Store>) {
     let claim = world.begun(at(0)).await;
     world.run(&claim, RecordStatus::Completed, Some(at(1))).await;
 
-    assert!(world.store.delete_collection(&collection.key).await.unwrap());
+    assert!(world.store.delete_collection(&collection.key, None).await.unwrap());
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), None);
     assert_eq!(world.find(&job.key).await, None);
     assert_eq!(world.history(job.id).await, []);
@@ -410,7 +410,7 @@ pub async fn deleting_a_group_takes_its_collections(store: Arc<dyn Store>) {
     let foreign = world.put_collection(foreign).await.unwrap();
     let job = world.job(&collection, "j", at(0)).await;
     let other = world.job(&foreign, "j", at(1)).await;
-    assert!(world.store.delete_group(&collection.key.group).await.unwrap());
+    assert!(world.store.delete_group(&collection.key.group, None).await.unwrap());
     assert_eq!(world.store.group(&collection.key.group).await.unwrap(), None);
     assert_eq!(world.store.collection(&collection.key).await.unwrap(), None);
     assert_eq!(world.find(&job.key).await, None);
@@ -425,9 +425,9 @@ pub async fn ids_are_never_used_again(store: Arc<dyn Store>) {
         let job = world.job(&collection, "j", at(0)).await;
         assert!(job.id.0 > last);
         last = job.id.0;
-        assert!(world.store.delete_job(&job.key).await.unwrap());
+        assert!(world.store.delete_job(&job.key, None).await.unwrap());
     }
-    world.store.delete_collection(&collection.key).await.unwrap();
+    world.store.delete_collection(&collection.key, None).await.unwrap();
     let collection = world.collection("c").await;
     assert!(world.job(&collection, "j", at(0)).await.id.0 > last);
 }

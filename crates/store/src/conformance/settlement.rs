@@ -122,7 +122,7 @@ pub async fn a_settlement_of_a_deleted_job_leaves_nothing(store: Arc<dyn Store>)
     let collection = world.collection("c").await;
     let job = world.job(&collection, "j", at(0)).await;
     let claim = world.begun(at(0)).await;
-    world.store.delete_job(&job.key).await.unwrap();
+    world.store.delete_job(&job.key, None).await.unwrap();
     let anew = world.job(&collection, "j", at(0)).await;
     let decided = settlement(&claim, RecordStatus::Completed, Some(at(1)));
     assert!(matches!(world.settle(decided.clone()).await, Settled::Gone));
@@ -142,7 +142,7 @@ pub async fn each_settlement_has_its_own_answer(store: Arc<dyn Store>) {
     let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
     world.store.begin(&fences).await.unwrap();
     world.put_job(claims[1].job.clone(), &collection).await.unwrap();
-    world.store.delete_job(&claims[2].job.key).await.unwrap();
+    world.store.delete_job(&claims[2].job.key, None).await.unwrap();
     world.store.release(&[fences[3]]).await.unwrap();
     let decided = |claim| settlement(claim, RecordStatus::Completed, None);
     let settled = world.store.settle(claims.iter().map(decided).collect()).await.unwrap();

@@ -94,10 +94,10 @@ pub async fn jobs_are_counted_as_they_come_and_go(store: Arc<dyn Store>) {
     world.put_job(job.clone(), &first).await.unwrap();
     refusal(world.put_job(job, &first).await);
     assert_eq!(count().await, 6, "an edit makes no job, and neither does a write that is refused");
-    world.store.delete_job(&first.key.job("i")).await.unwrap();
-    world.store.delete_job(&first.key.job("nowhere")).await.unwrap();
+    world.store.delete_job(&first.key.job("i"), None).await.unwrap();
+    world.store.delete_job(&first.key.job("nowhere"), None).await.unwrap();
     assert_eq!(count().await, 5);
-    world.store.delete_collection(&second.key).await.unwrap();
+    world.store.delete_collection(&second.key, None).await.unwrap();
     assert_eq!(count().await, 2);
     let mut ended = world.read(&first.key.job("j")).await;
     ended.state = JobState::Completed;
@@ -105,7 +105,7 @@ pub async fn jobs_are_counted_as_they_come_and_go(store: Arc<dyn Store>) {
     world.put_job(ended, &first).await.unwrap();
     world.store.purge(at(9), MANY).await.unwrap();
     assert_eq!(count().await, 1);
-    world.store.delete_group(&first.key.group).await.unwrap();
+    world.store.delete_group(&first.key.group, None).await.unwrap();
     assert_eq!(count().await, 0);
 }
 
@@ -128,7 +128,7 @@ pub async fn faulted_jobs_are_told_latest_first(store: Arc<dyn Store>) {
     let told: Vec<_> = census.faulted.iter().map(|one| (one.key.name.as_str(), one.ended_at)).collect();
     assert_eq!(told, [("c", at(7)), ("a", at(3))]);
     assert_eq!(census.faulted[0].job, world.read(&collection.key.job("c")).await.id);
-    world.store.delete_job(&collection.key.job("c")).await.unwrap();
+    world.store.delete_job(&collection.key.job("c"), None).await.unwrap();
     let census = world.store.census(0).await.unwrap();
     assert_eq!((census.faulted_count, census.faulted), (2, vec![]));
 }
@@ -145,7 +145,7 @@ pub async fn every_job_is_told_once_in_pages(store: Arc<dyn Store>) {
         };
         jobs.push(world.job(&collection, name, at(9)).await);
     }
-    assert!(world.store.delete_job(&jobs[2].key).await.unwrap());
+    assert!(world.store.delete_job(&jobs[2].key, None).await.unwrap());
     jobs.remove(2);
     for limit in [1, 2, 3, 100] {
         let told: Vec<Evidence> = pages(&world, limit, MANY).await.concat();

@@ -122,6 +122,7 @@ impl World {
             skips: Vec::new(),
             job_count_seen: None,
             collection_count_max: 1_000,
+            note: None,
         };
         self.store.put_collection(write).await
     }
@@ -145,6 +146,7 @@ impl World {
             collection_revision: collection.revision,
             skips: Vec::new(),
             job_count_max: 1_000_000,
+            note: None,
         };
         self.store.put_job(write).await
     }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::access::{Token, TokenId};
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Name, Secret};
 use tokio::sync::watch;
 
@@ -22,7 +23,7 @@ impl Callers for MemoryStore {
         Ok(state.token_names.values().map(|id| state.tokens[id].clone()).collect())
     }
 
-    async fn create_token(&self, token: &Token) -> Result<(), WriteError> {
+    async fn create_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<(), WriteError> {
         let mut state = self.state();
         if state.tokens.len() >= TOKENS_MAX {
             return Err(Refusal::TooManyTokens { max: TOKENS_MAX }.into());
@@ -37,28 +38,31 @@ impl Callers for MemoryStore {
         state.token_names.insert(name, token.id.clone());
         state.token_hashes.insert(token.hash, token.id.clone());
         state.tokens.insert(token.id.clone(), token.clone());
+        state.note(note.as_ref());
         drop(state);
         self.tokens_changed();
         Ok(())
     }
 
-    async fn replace_token(&self, token: &Token) -> Result<bool, Trouble> {
+    async fn replace_token(&self, token: &Token, note: Option<AuditEntry>) -> Result<bool, Trouble> {
         let mut state = self.state();
         let Some(old) = state.tokens.get_mut(&token.id) else { return Ok(false) };
         let (name, created_at, old_hash) = (std::mem::take(&mut old.name), old.created_at, old.hash);
         *old = Token { name, created_at, ..token.clone() };
         state.token_hashes.remove(&old_hash);
         state.token_hashes.insert(token.hash, token.id.clone());
+        state.note(note.as_ref());
         drop(state);
         self.tokens_changed();
         Ok(true)
     }
 
-    async fn delete_token(&self, id: &TokenId) -> Result<bool, Trouble> {
+    async fn delete_token(&self, id: &TokenId, note: Option<AuditEntry>) -> Result<bool, Trouble> {
         let mut state = self.state();
         let Some(token) = state.tokens.remove(id) else { return Ok(false) };
         state.token_names.remove(&Name::new(token.name.as_str()));
         state.token_hashes.remove(&token.hash);
+        state.note(note.as_ref());
         drop(state);
         self.tokens_changed();
         Ok(true)

@@ -1,6 +1,7 @@
 //! Groups, collections and jobs in memory.
 
 use async_trait::async_trait;
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name};
 
 use super::{MemoryStore, State, page};
@@ -47,8 +48,15 @@ impl Resources for MemoryStore {
         Ok(collection)
     }
 
-    async fn delete_collection(&self, key: &CollectionKey) -> Result<bool, Trouble> {
-        Ok(self.state().remove_collection(key))
+    async fn delete_collection(
+        &self,
+        key: &CollectionKey,
+        note: Option<AuditEntry>,
+    ) -> Result<bool, Trouble> {
+        let mut state = self.state();
+        let deleted = state.remove_collection(key);
+        state.note(note.as_ref().filter(|_| deleted));
+        Ok(deleted)
     }
 
     async fn find_job(&self, key: &JobKey) -> Result<FoundJob, Trouble> {
@@ -82,8 +90,11 @@ impl Resources for MemoryStore {
         Ok(job)
     }
 
-    async fn delete_job(&self, key: &JobKey) -> Result<bool, Trouble> {
-        Ok(self.state().remove_job(key))
+    async fn delete_job(&self, key: &JobKey, note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        let mut state = self.state();
+        let deleted = state.remove_job(key);
+        state.note(note.as_ref().filter(|_| deleted));
+        Ok(deleted)
     }
 
     async fn group(&self, key: &GroupKey) -> Result<Option<Group>, Trouble> {
@@ -104,8 +115,9 @@ impl Resources for MemoryStore {
         Ok(found)
     }
 
-    async fn put_group(&self, group: &Group) -> Result<bool, Trouble> {
+    async fn put_group(&self, group: &Group, note: Option<AuditEntry>) -> Result<bool, Trouble> {
         let mut state = self.state();
+        state.note(note.as_ref());
         if let Some(known) = state.groups.get_mut(&group.key) {
             known.location.clone_from(&group.location);
             known.tags.clone_from(&group.tags);
@@ -115,22 +127,30 @@ impl Resources for MemoryStore {
         Ok(true)
     }
 
-    async fn delete_group(&self, key: &GroupKey) -> Result<bool, Trouble> {
+    async fn delete_group(&self, key: &GroupKey, note: Option<AuditEntry>) -> Result<bool, Trouble> {
         let mut state = self.state();
         let collections: Vec<CollectionKey> =
             state.collections.keys().filter(|collection| collection.group == *key).cloned().collect();
         for collection in &collections {
             state.remove_collection(collection);
         }
-        Ok(state.groups.remove(key).is_some())
+        let deleted = state.groups.remove(key).is_some();
+        state.note(note.as_ref().filter(|_| deleted));
+        Ok(deleted)
     }
 
     async fn unregistered(&self, subscription: &Name) -> Result<bool, Trouble> {
         Ok(self.state().unregistered.contains(subscription))
     }
 
-    async fn set_unregistered(&self, subscription: &Name, unregistered: bool) -> Result<(), Trouble> {
+    async fn set_unregistered(
+        &self,
+        subscription: &Name,
+        unregistered: bool,
+        note: Option<AuditEntry>,
+    ) -> Result<(), Trouble> {
         let mut state = self.state();
+        state.note(note.as_ref());
         if unregistered {
             state.unregistered.insert(subscription.clone());
         } else {
@@ -146,7 +166,7 @@ impl State {
     }
 
     fn put_job(&mut self, write: JobWrite) -> Result<Job, Refusal> {
-        let JobWrite { mut job, collection_revision, skips, job_count_max } = write;
+        let JobWrite { mut job, collection_revision, skips, job_count_max, note } = write;
         let collection = self.collections.get(&job.key.collection).ok_or(Refusal::NoCollection)?;
         if collection.revision != collection_revision {
             return Err(Refusal::Stale);
@@ -174,11 +194,13 @@ impl State {
         self.claims.take_back(job.id);
         self.write_job(job.clone());
         self.skips.extend(skips);
+        self.note(note.as_ref());
         Ok(job)
     }
 
     fn put_collection(&mut self, write: CollectionWrite) -> Result<Collection, Refusal> {
-        let CollectionWrite { mut collection, jobs, skips, job_count_seen, collection_count_max } = write;
+        let CollectionWrite { mut collection, jobs, skips, job_count_seen, collection_count_max, note } =
+            write;
         let known = self.collections.get(&collection.key);
         if known.map_or(0, |known| known.revision) != collection.revision {
             return Err(Refusal::Stale);
@@ -224,6 +246,7 @@ impl State {
             self.write_job(job);
         }
         self.skips.extend(skips);
+        self.note(note.as_ref());
         Ok(collection)
     }
 }
