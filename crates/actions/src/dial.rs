@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
+use url::Host;
 
 use crate::egress::{Egress, Refusal, views};
 use crate::own::OwnAddresses;
@@ -96,9 +97,9 @@ impl Dialer {
     /// Connects to a host name or an address; IPv6 with or without brackets.
     pub(crate) async fn dial(&self, host: &str, port: u16, deadline: Deadline) -> Result<Dialed, DialError> {
         let host = without_brackets(host);
-        let dialed = match host.parse::<IpAddr>() {
-            Ok(address) => self.connect_any(&[address], port, deadline).await?,
-            Err(_) => {
+        let dialed = match address(host) {
+            Some(address) => self.connect_any(&[address], port, deadline).await?,
+            None => {
                 let found = deadline.limit(self.resolver.resolve(host)).await;
                 let found = found.unwrap_or(Err(Unresolved::NoAnswer));
                 let addresses = found.map_err(|why| DialError::Unresolved { name: host.into(), why })?;
@@ -180,6 +181,14 @@ impl Dialer {
         }
         None
     }
+}
+
+/// Reads an address in every spelling, such as `127.1`: name servers must not be asked for it.
+fn address(host: &str) -> Option<IpAddr> {
+    host.parse().ok().or_else(|| match Host::parse(host) {
+        Ok(Host::Ipv4(address)) => Some(address.into()),
+        Ok(Host::Domain(_) | Host::Ipv6(_)) | Err(_) => None,
+    })
 }
 
 /// Removes the brackets of an IPv6 address.

@@ -1,21 +1,24 @@
 //! Resolves host names.
 //!
-//! The system's resolver blocks a thread and can't be cancelled. So the number of these threads is bounded, attempts
-//! that need the same name at the same time share one look-up, and results are cached for a second: many jobs that
-//! are due at one instant for one host cost one look-up.
+//! Look-ups are asynchronous and their number is bounded. Attempts that need the same name at the same time share one
+//! look-up, and results are cached for a second: many jobs that are due at one instant for one host cost one look-up.
+//! Names that no name server answers delay no others, as long as they are fewer than the bound.
+
+mod dns;
 
 use std::collections::HashMap;
-use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Look-ups that may run at once, each on a thread. Tokio has 512 threads for all blocking work, and a name server
-/// that never answers must not occupy all of them.
-const LOOKUPS_MAX: usize = 128;
+use self::dns::Dns;
+
+/// Look-ups that may run at once. Each needs up to two file descriptors until it is answered, or nobody has answered for
+/// long enough.
+const LOOKUPS_MAX: usize = 2048;
 
 /// How long a result is cached. Operators who want a longer cache have one in the system's resolver.
 const FRESH: Duration = Duration::from_secs(1);
@@ -29,7 +32,8 @@ const NAMES_MAX: usize = 4096;
 /// Resolves names.
 pub(crate) struct Resolver {
     names: Mutex<HashMap<Box<str>, Arc<Entry>>>,
-    lookups: Arc<Semaphore>,
+    lookups: Semaphore,
+    dns: Dns,
 }
 
 /// The latest result for one name. Whoever holds the lock looks it up.
@@ -49,22 +53,16 @@ pub(crate) enum Unresolved {
     NoAnswer,
 }
 
-impl Unresolved {
-    /// Translates an error of the system's resolver. Rust gives only its text, so `EAI_AGAIN` is recognized by the
-    /// texts of glibc and musl. Every other error means that the name has no address.
-    fn of(error: &io::Error) -> Self {
-        let text = error.to_string();
-        let temporary = ["Temporary failure in name resolution", "Try again"];
-        if temporary.iter().any(|part| text.contains(part)) { Self::NoAnswer } else { Self::NoSuchName }
-    }
-}
-
 impl Resolver {
     pub(crate) fn new() -> Self {
-        Self { names: Mutex::default(), lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
+        Self::of(Dns::of_system())
     }
 
-    /// Returns the addresses of a name in the system's order.
+    fn of(dns: Dns) -> Self {
+        Self { names: Mutex::default(), lookups: Semaphore::new(LOOKUPS_MAX), dns }
+    }
+
+    /// Returns the addresses of a name, those of IPv6 first.
     pub(crate) async fn resolve(&self, name: &str) -> Result<Arc<[IpAddr]>, Unresolved> {
         let asked_at = Instant::now();
         let entry = self.entry(name);
@@ -75,8 +73,8 @@ impl Resolver {
             if good_until >= asked_at {
                 return lookup.addresses.clone();
             }
-            // Look-ups that hang must not stop jobs for other hosts: while all threads are busy, an expired
-            // result is used.
+            // Look-ups that hang must not stop jobs for other hosts: while there are as many as there may be, an
+            // expired result is used.
             let usable = lookup.addresses.is_ok() && lookup.at + STALE >= asked_at;
             if usable && self.lookups.available_permits() == 0 {
                 return lookup.addresses.clone();
@@ -106,26 +104,16 @@ impl Resolver {
     }
 
     async fn look_up(&self, name: &str) -> Result<Arc<[IpAddr]>, Unresolved> {
-        let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(|_| Unresolved::NoAnswer)?;
-        let name = name.to_owned();
-        let asking = tokio::task::spawn_blocking(move || {
-            let found = (name.as_str(), 0).to_socket_addrs();
-            // The thread holds the permit: it is busy even if the attempt has given up.
-            drop(permit);
-            found.map(|addresses| addresses.map(|address| address.ip()).collect::<Vec<_>>())
-        });
-        match asking.await {
-            Ok(Ok(addresses)) if addresses.is_empty() => Err(Unresolved::NoSuchName),
-            Ok(Ok(addresses)) => Ok(addresses.into()),
-            Ok(Err(error)) => Err(Unresolved::of(&error)),
-            // The look-up panicked.
-            Err(_) => Err(Unresolved::NoAnswer),
-        }
+        let _permit = self.lookups.acquire().await.map_err(|_| Unresolved::NoAnswer)?;
+        self.dns.look_up(name).await.map(Into::into)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::dns::tests::NameServer;
     use super::*;
 
     #[tokio::test]
@@ -140,14 +128,28 @@ mod tests {
         assert!(Resolver::new().resolve("no-such-host.invalid").await.is_err());
     }
 
-    #[test]
-    fn a_name_that_is_not_there_is_told_from_name_servers_that_do_not_answer() {
-        let check = |text: &str, expected| assert_eq!(Unresolved::of(&io::Error::other(text)), expected);
-        let lookup = "failed to lookup address information: ";
-        check(&format!("{lookup}Name or service not known"), Unresolved::NoSuchName);
-        check(&format!("{lookup}No address associated with hostname"), Unresolved::NoSuchName);
-        check(&format!("{lookup}Temporary failure in name resolution"), Unresolved::NoAnswer);
-        check(&format!("{lookup}Try again"), Unresolved::NoAnswer);
+    /// Raises the limit of open files, as the server does.
+    fn open_files_max() -> usize {
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+        limit.maximum.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
+    #[tokio::test]
+    async fn names_that_nobody_answers_delay_no_other() {
+        let silent = open_files_max().min(4 * 900) / 4;
+        let server = NameServer::start("known.example", [127, 0, 0, 7]).await;
+        let resolver = Arc::new(Resolver::of(server.dns()));
+        let mut hanging = tokio::task::JoinSet::new();
+        for index in 0..silent {
+            let resolver = Arc::clone(&resolver);
+            hanging.spawn(async move { resolver.resolve(&format!("silent-{index}.example")).await });
+        }
+        while server.asked() < silent {
+            tokio::task::yield_now().await;
+        }
+        let found = resolver.resolve("known.example").await.unwrap();
+        assert_eq!(*found, [IpAddr::from([127, 0, 0, 7])]);
     }
 
     #[tokio::test]
