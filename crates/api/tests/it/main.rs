@@ -19,6 +19,7 @@ mod manager;
 mod occurrences;
 mod openapi;
 mod patch;
+mod polls;
 mod quota;
 mod recurrence;
 mod secret;

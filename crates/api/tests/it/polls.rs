@@ -1,0 +1,197 @@
+//! Nothing that a caller can make long runs on a thread that serves others.
+//!
+//! What counts is the processor time of one poll, not the time on the wall: another process that is busy makes no
+//! difference.
+
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+use crate::world::{World, http};
+
+const PFX: &str = include_str!("../files/costly.pfx.base64");
+const PASSWORD: &str = "not a secret";
+
+/// The longest poll that is allowed, also without optimisation.
+const POLL_MAX: Duration = Duration::from_millis(50);
+
+/// The processor time that this thread has used.
+fn processor_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap()
+}
+
+/// Measures the longest poll of a future.
+struct Polled<F> {
+    inner: F,
+    longest: Duration,
+}
+
+impl<F: Future + Unpin> Future for Polled<F> {
+    type Output = (F::Output, Duration);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let before = processor_time();
+        let polled = Pin::new(&mut self.inner).poll(cx);
+        self.longest = self.longest.max(processor_time().saturating_sub(before));
+        polled.map(|output| (output, self.longest))
+    }
+}
+
+/// Answers a request; its status.
+async fn send(world: &World, method: &str, path: &str, body: &[u8]) -> u16 {
+    let request = Request::builder()
+        .method(method)
+        .uri(crate::world::target(path))
+        .body(Body::from(body.to_vec()))
+        .unwrap();
+    let sending = pin!(world.send(request));
+    let (answer, longest) = Polled { inner: sending, longest: Duration::ZERO }.await;
+    let shown = String::from_utf8_lossy(&body[..body.len().min(400)]);
+    assert!(longest <= POLL_MAX, "{method} {path}: a poll took {longest:?} of processor time: {shown}");
+    assert_ne!(answer.status, 500, "{method} {path}: {shown}");
+    answer.status
+}
+
+fn with_certificate(password: &str) -> Value {
+    let authentication = json!({"type": "ClientCertificate", "pfx": PFX, "password": password});
+    json!({"properties": {"action": http(json!({"uri": "https://a.example/", "authentication": authentication}))}})
+}
+
+#[tokio::test]
+async fn a_certificate_is_opened_elsewhere_also_by_a_patch_of_its_password() {
+    let world = World::new().await;
+    let put = with_certificate(PASSWORD).to_string();
+    assert_eq!(send(&world, "PUT", "Jc/jobs/one", put.as_bytes()).await, 201);
+    let password = json!({"properties": {"action": {"request": {"authentication": {"password": "other"}}}}});
+    assert_eq!(send(&world, "PATCH", "Jc/jobs/one", password.to_string().as_bytes()).await, 400);
+    // Several at once wait for one another, and all are answered.
+    let wrong = with_certificate("other").to_string();
+    let calls = (0..4).map(|_| send(&world, "PUT", "Jc/jobs/two", wrong.as_bytes()));
+    assert_eq!(futures_util::future::join_all(calls).await, [400; 4]);
+}
+
+/// A small generator of its own, so that a seed says everything.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit.max(1)
+    }
+
+    fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+}
+
+/// Values that ask for much: edges of numbers and times, long lists, deep nesting.
+fn morsels() -> Vec<String> {
+    let numbers: Vec<String> = (0..60).map(|number| number.to_string()).collect();
+    let mut morsels: Vec<String> = [
+        "0",
+        "-1",
+        "1",
+        "78",
+        "1000",
+        "9223372036854775807",
+        "1e308",
+        "null",
+        "true",
+        "[]",
+        "{}",
+        "\"\"",
+        "\"Year\"",
+        "\"minute\"",
+        "\"Europe/Berlin\"",
+        "\"9999-12-31T23:59:59Z\"",
+        "\"0001-01-01\"",
+        "\"P1D\"",
+        "********",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    morsels.push(format!("[{}]", numbers.join(",")));
+    morsels.push(format!("\"{}\"", "x".repeat(20_000)));
+    morsels.push(format!("\"{}\"", "\\u00e4".repeat(5_000)));
+    morsels.push("[".repeat(120) + &"]".repeat(120));
+    morsels
+        .push(format!("{{{}}}", (0..2_000).map(|n| format!("\"m{n}\":{n}")).collect::<Vec<_>>().join(",")));
+    morsels.push(format!("[{}]", vec!["1"; 20_000].join(",")));
+    morsels
+}
+
+fn mutate(random: &mut Random, seed: &str, morsels: &[String]) -> Vec<u8> {
+    let mut bytes = seed.as_bytes().to_vec();
+    for _ in 0..=random.below(3) {
+        let at = random.below(bytes.len());
+        match random.below(10) {
+            0 if !bytes.is_empty() => bytes[at] = u8::try_from(random.below(256)).unwrap(),
+            1 if !bytes.is_empty() => drop(bytes.drain(at..(at + random.below(12)).min(bytes.len()))),
+            2 => drop(bytes.splice(at..at, random.of(morsels).bytes())),
+            _ => {
+                let Some(begin) = bytes[at..].iter().position(|byte| b":[".contains(byte)) else { continue };
+                let begin = at + begin + 1;
+                let length = bytes[begin..].iter().position(|byte| b",]}".contains(byte)).unwrap_or(0);
+                bytes.splice(begin..begin + length, random.of(morsels).bytes());
+            }
+        }
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn no_poll_takes_long_whatever_callers_send() {
+    let world = World::new().await;
+    let put = with_certificate(PASSWORD).to_string();
+    assert_eq!(send(&world, "PUT", "Jc/jobs/certified", put.as_bytes()).await, 201);
+    let schedule = json!({"minutes": [0, 30], "hours": [1, 2, 3], "monthlyOccurrences": [{"day": "Friday", "occurrence": -1}]});
+    let seeds = [
+        json!({"properties": {"startTime": "2027-01-01T00:00:00Z", "action": http(json!({"headers": {"a": "b"}})),
+            "recurrence": {"frequency": "Month", "interval": 1, "schedule": schedule, "timeZone": "Europe/Berlin",
+                "count": 1000, "endTime": "2099-01-01"}}}),
+        json!({"properties": {"action": http(json!({"authentication": {"type": "Basic", "username": "u", "password": "p"},
+            "body": "b"})), "recurrence": {"frequency": "Minute", "interval": 7}, "state": "Disabled"}}),
+        json!({"properties": {"action": {"request": {"authentication": {"password": "other"}}}}}),
+        json!({"location": "West US", "tags": {"a": "b"}, "properties": {"sku": {"name": "P20Premium"},
+            "quota": {"maxJobCount": 10, "maxRecurrence": {"frequency": "minute", "interval": 1}}}}),
+    ]
+    .map(|seed| seed.to_string());
+    let queries = [
+        "Jc/jobs/one/occurrences?from=1970-01-01&to=9999-01-01&api-version=2026-11-01",
+        "Jc/jobs/one/occurrences?from=9990-01-01&api-version=2026-11-01",
+        "Jc/jobs/one/history?$top=100&$filter=status eq 'failed' and startTime ge 2020-01-01",
+        "Jc/jobs?$top=100&$filter=state eq 'enabled'",
+        "Jc/jobs/certified",
+        "Jc",
+        "",
+    ];
+    let (morsels, mut random) = (morsels(), Random(0x5eed));
+    for _ in 0..4_000 {
+        let path = *random.of(&["Jc/jobs/one", "Jc/jobs/one", "Jc/jobs/certified", "Jc", "Jc/jobs/one/run"]);
+        let method = *random.of(&["PUT", "PUT", "PATCH", "PATCH", "POST", "DELETE"]);
+        // The certificate stays, so that its password can be changed.
+        if method == "DELETE" && path != "Jc/jobs/one" || method == "PUT" && path.ends_with("certified") {
+            continue;
+        }
+        let seed = random.of(&seeds);
+        let body = mutate(&mut random, seed, &morsels);
+        send(&world, method, path, &body).await;
+        let mut query = (*random.of(&queries)).to_owned();
+        if random.below(3) == 0 && query.contains('?') {
+            let at = random.below(query.len());
+            query.insert_str(at, ["9", "-", "&", "a", "%20"][random.below(5)]);
+        }
+        let query = query.replace(' ', "%20");
+        if crate::world::target(&query).parse::<http::Uri>().is_ok() {
+            send(&world, "GET", &query, b"").await;
+        }
+    }
+}
