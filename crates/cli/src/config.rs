@@ -142,6 +142,7 @@ pub(crate) struct Arm {
 pub(crate) struct RunnerConfig {
     pub(crate) slots: usize,
     pub(crate) slots_per_target: usize,
+    pub(crate) slots_per_collection: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

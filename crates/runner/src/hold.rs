@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use punctual_model::{ClockPause, JobId};
+use punctual_model::{ClockPause, CollectionKey, JobId};
 use punctual_store::{BootInstant, Claim, Fence};
 use tokio::sync::Notify;
 
@@ -27,7 +27,8 @@ pub(crate) struct Hold {
     /// When the store was asked last whether the claim holds, where leases end.
     pub(crate) begun_at: Option<BootInstant>,
     target: Arc<str>,
-    /// Whether it has a slot of its target.
+    collection: Arc<CollectionKey>,
+    /// Whether it has a slot of its target and its collection.
     going: bool,
     /// A fast clock waits for the claim.
     clock_pause: Option<ClockPause>,
@@ -43,6 +44,7 @@ impl Held {
             lease,
             begun_at: None,
             target: Arc::clone(&claim.target),
+            collection: Arc::new(claim.job.key.collection.clone()),
             going: false,
             clock_pause: None,
             dropped_claims: Some(Arc::clone(dropped_claims)),
@@ -56,12 +58,16 @@ impl Hold {
         &self.target
     }
 
-    /// It has a slot of its target from now on.
+    pub(crate) fn collection(&self) -> &Arc<CollectionKey> {
+        &self.collection
+    }
+
+    /// It has a slot of its target and its collection from now on.
     pub(crate) fn go(&mut self) {
         self.going = true;
     }
 
-    /// Its attempt is over; returns whether it had a slot of its target.
+    /// Its attempt is over; returns whether it had a slot of its target and its collection.
     pub(crate) fn come_back(&mut self) -> bool {
         std::mem::take(&mut self.going)
     }
@@ -89,6 +95,7 @@ impl Drop for Hold {
                 fence: self.fence,
                 job: self.job,
                 target: Arc::clone(&self.target),
+                collection: Arc::clone(&self.collection),
                 going: self.going,
             });
         }
@@ -100,6 +107,7 @@ pub(crate) struct DroppedClaim {
     pub(crate) fence: Fence,
     pub(crate) job: JobId,
     pub(crate) target: Arc<str>,
+    pub(crate) collection: Arc<CollectionKey>,
     pub(crate) going: bool,
 }
 

@@ -32,7 +32,7 @@ use self::record::Recording;
 use self::release::Releasing;
 use self::timer::TimerQueue;
 use crate::hold::{DroppedClaims, Held, Hold};
-use crate::slots::Slots;
+use crate::slots::{Caps, Slots};
 use crate::{Event, Loss, Observer, Settings};
 
 pub(crate) use self::claim::{ClaimerStep, Rest};
@@ -93,7 +93,7 @@ pub(crate) struct SlotPressure {
 
 impl Machine {
     pub(crate) fn new(clock: Arc<dyn Clock>, observer: Arc<dyn Observer>, settings: Settings) -> Self {
-        let slots = Slots::new(settings.slots, settings.slots_per_target);
+        let slots = Slots::new(settings.slots, caps(&settings));
         let recording = Recording::new(clock.speed() > 1.0);
         Self {
             clock,
@@ -161,17 +161,18 @@ impl Machine {
             Ending::Lost(loss) => self.observer.hear(&Event::Lost { fence, job, loss }),
         }
         if hold.come_back() {
-            self.next_of(&Arc::clone(hold.target()), uptime);
+            let next = self.slots.leave(&hold, uptime);
+            self.go_all(next);
         }
         let wait = hold.end();
         self.keep_clock_pause(wait, uptime);
         self.free_slot(uptime);
     }
 
-    /// An attempt at a target has ended: the next one that waits for it may go.
-    fn next_of(&mut self, target: &str, uptime: Duration) {
-        if let Some(next) = self.slots.leave(target, uptime) {
-            self.go(next);
+    /// Claims that have their slots now.
+    fn go_all(&mut self, next: Vec<Held>) {
+        for held in next {
+            self.go(held);
         }
     }
 
@@ -203,6 +204,11 @@ impl Machine {
         let before_it = next.and_then(|next| next.checked_sub(TICK).ok());
         held.hold.set_clock_pause(before_it.and_then(|at| clock.pause_at(at)));
     }
+}
+
+/// The most attempts under way at a target and of a collection.
+fn caps(settings: &Settings) -> Caps {
+    Caps { per_target: settings.slots_per_target, per_collection: settings.slots_per_collection }
 }
 
 /// How a claim ends that is not given back.

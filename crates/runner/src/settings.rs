@@ -12,6 +12,8 @@ pub struct Settings {
     pub slots: usize,
     /// The most attempts in flight at one target, so that a slow one can't take all slots.
     pub slots_per_target: usize,
+    /// The most attempts in flight of the jobs of one collection, so that one with many slow targets can't either.
+    pub slots_per_collection: usize,
     /// How long before they are due entries are claimed.
     pub look_ahead: SignedDuration,
     /// How often the agenda is looked at without a wake-up, so that a lost wake-up, or a step of the clock,
@@ -32,6 +34,7 @@ impl Default for Settings {
         Self {
             slots: 16_384,
             slots_per_target: 256,
+            slots_per_collection: 2_048,
             look_ahead: SignedDuration::from_secs(1),
             poll: Duration::from_secs(1),
             grace: Duration::from_secs(10),

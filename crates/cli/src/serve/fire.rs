@@ -54,6 +54,7 @@ pub(super) fn start(
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
+        slots_per_collection: config.runner.slots_per_collection.max(1),
         grace: Duration::from_secs(config.server.stop_grace_seconds),
         retention: SignedDuration::from_hours(config.history.retention_days.max(1).saturating_mul(24)),
         records_per_job_max: config.history.records_per_job_max,

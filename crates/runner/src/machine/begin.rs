@@ -98,9 +98,13 @@ impl Machine {
     /// An attempt has ended. If another claim waits for its target, returns it to be confirmed by the same
     /// task, since its connection is open; unless a call is in flight.
     pub(crate) fn attempted(&mut self, mut fired: Fired, uptime: Duration) -> Option<Held> {
-        let next = if fired.hold.come_back() { self.slots.leave(fired.hold.target(), uptime) } else { None };
+        let next = if fired.hold.come_back() { self.slots.leave(&fired.hold, uptime) } else { Vec::new() };
         self.record(fired);
-        let next = next.filter(|_| !self.stopping)?;
+        let mut next = next.into_iter();
+        // The first is for the same target.
+        let first = next.next();
+        self.go_all(next.collect());
+        let next = first.filter(|_| !self.stopping)?;
         if self.beginning.out || !self.beginning.is_empty() {
             self.go(next);
             return None;

@@ -26,7 +26,8 @@ impl Machine {
     pub(super) fn take_dropped(&mut self, uptime: Duration) {
         for returned in self.dropped_claims.take() {
             if returned.going {
-                self.next_of(&returned.target, uptime);
+                let next = self.slots.leave_by(&returned.target, &returned.collection, uptime);
+                self.go_all(next);
             }
             self.free_slot(uptime);
             self.releasing.waiting.push((returned.fence, returned.job));

@@ -15,11 +15,10 @@ impl Machine {
         }
         let lost = standing.lease != self.standing.lease;
         self.standing = standing;
-        // The slots of a target are divided among the nodes that fire.
+        // The slots of a target and of a collection are divided among the nodes that fire.
         let nodes = usize::try_from(standing.firing_count).unwrap_or(1).max(1);
-        for held in self.slots.set_per_target(self.settings.slots_per_target / nodes) {
-            self.go(held);
-        }
+        let going = self.slots.set_caps(super::caps(&self.settings).divided(nodes), uptime);
+        self.go_all(going);
         if lost || !standing.may_fire {
             self.give_back_unbegun();
         }

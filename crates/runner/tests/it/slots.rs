@@ -1,4 +1,4 @@
-//! A target that hangs costs its own slots and nobody else's.
+//! A target that hangs costs its own slots and nobody else's, and so does a collection of many.
 
 use punctual_store::Survey;
 
@@ -106,6 +106,54 @@ async fn a_herd_that_hangs_gives_room_back_for_claiming_ahead() {
     world.target.wait_for(44).await;
     world.target.let_go(100);
     world.target.wait_for(140).await;
+    running.stop().await;
+    assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_whose_targets_all_hang_does_not_stop_others() {
+    // The second row: its claims would take all slots.
+    for (slots, per_collection) in [(64, 4), (24, 2)] {
+        let mut world = World::new().await;
+        (world.settings.slots, world.settings.slots_per_target) = (slots, slots);
+        world.settings.slots_per_collection = per_collection;
+        for index in 0..30 {
+            // Each has a target of its own.
+            let name = format!("hang{index}-x");
+            world.put(&name, once(&name, 0)).await;
+        }
+        let running = world.runner().start().unwrap();
+        world.target.wait_for(per_collection).await;
+        world.use_another_collection("other").await;
+        for index in 0..30 {
+            let name = format!("ok{index}-x");
+            world.put(&name, once(&name, 0)).await;
+        }
+        world.target.wait_for(per_collection + 30).await;
+        let hanging = world.target.names().iter().filter(|name| name.starts_with("hang")).count();
+        assert_eq!(hanging, per_collection, "{slots} slots");
+        world.target.let_go(30);
+        world.target.wait_for(60).await;
+        running.stop().await;
+        assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_caps_of_targets_and_of_collections_hold_together() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (256, 3);
+    world.settings.slots_per_collection = 5;
+    let running = world.runner().start().unwrap();
+    for collection in ["one", "two", "three"] {
+        world.use_another_collection(collection).await;
+        for index in 0..40 {
+            // Eight targets, which all collections call.
+            let name = format!("host{}-{collection}-{index}", index % 8);
+            world.put(&name, once(&name, 0)).await;
+        }
+    }
+    world.target.wait_for(120).await;
     running.stop().await;
     assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
 }

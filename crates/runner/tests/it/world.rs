@@ -229,6 +229,21 @@ impl World {
         Self { clock, target: Arc::new(target), store, collection, settings: Settings::default() }
     }
 
+    /// Puts jobs into another, new collection from now on.
+    pub(crate) async fn use_another_collection(&mut self, name: &str) {
+        let collection =
+            Collection { key: CollectionKey::new("s", "g", name), revision: 0, ..self.collection.clone() };
+        let write = CollectionWrite {
+            collection,
+            jobs: Vec::new(),
+            job_count_seen: None,
+            skips: Vec::new(),
+            collection_count_max: 100,
+            note: None,
+        };
+        self.collection = self.store.put_collection(write).await.unwrap();
+    }
+
     pub(crate) fn runner(&self) -> Runner {
         self.runner_on(Arc::clone(&self.store) as Arc<dyn Store>)
     }

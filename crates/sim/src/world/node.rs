@@ -18,8 +18,8 @@ use crate::watched::{Shared, WatchedStore};
 /// So long that no node looks at the agenda without being woken: a lost wake-up is lost forever here.
 const NEVER: Duration = Duration::from_secs(1_000_000_000);
 
-/// The slots of each node, and how many of them for one target: plenty, some, hardly any.
-const SLOTS: [(usize, usize); super::NODES] = [(16_384, 256), (4, 2), (2, 1)];
+/// The slots of each node, how many of them for one target, and for one collection: plenty, some, hardly any.
+const SLOTS: [(usize, usize, usize); super::NODES] = [(16_384, 256, 2_048), (4, 2, 3), (2, 1, 1)];
 
 pub(super) struct Node {
     index: usize,
@@ -260,8 +260,9 @@ fn runner(
         gate: gate.clone(),
         shared_oracle: shared.shared_oracle.clone(),
     };
-    let (slots, slots_per_target) = SLOTS[index];
-    let settings = Settings { slots, slots_per_target, poll: NEVER, ..Settings::default() };
+    let (slots, slots_per_target, slots_per_collection) = SLOTS[index];
+    let settings =
+        Settings { slots, slots_per_target, slots_per_collection, poll: NEVER, ..Settings::default() };
     let (receiver, clock) = (Arc::new(receiver), Arc::new(clock.clone()));
     Runner::new(Arc::new(store), receiver, clock, Arc::clone(random), Arc::new(Log), settings)
 }
