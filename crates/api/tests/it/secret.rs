@@ -18,6 +18,9 @@ fn actions() -> Vec<Value> {
     vec![
         http(json!({"authentication": {"type": "Basic", "username": "u", "password": SECRET}})),
         http(json!({"authentication": oauth})),
+        http(json!({"uri": format!("https://user:{SECRET}@a.example/"), "headers": {"authorization": SECRET,
+            "Proxy-Authorization": SECRET, "Cookie": SECRET, "X-API-KEY": SECRET, "Api-Key": SECRET,
+            "x-functions-key": SECRET, "Ocp-Apim-Subscription-Key": SECRET}})),
         json!({
             "type": "StorageQueue",
             "queueMessage": {"storageAccount": "a", "queueName": "q", "sasToken": SECRET, "message": "m"},
