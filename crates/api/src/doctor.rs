@@ -29,6 +29,9 @@ pub struct Checkup {
     /// How many jobs there are now; none if the store could not count in time.
     #[serde(default)]
     pub jobs: Option<Jobs>,
+    /// The connections of callers; none if nobody serves any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
     /// The progress of the inspector.
     pub scan: Scan,
     /// The unclaimed entry that has been due for longest.
@@ -52,6 +55,18 @@ pub struct Jobs {
     pub faulted_count: u64,
     /// The latest of those.
     pub faulted: Vec<Faulted>,
+}
+
+/// The connections of callers.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connections {
+    /// How many are open now.
+    pub open: usize,
+    /// How many may be open at once.
+    pub max: usize,
+    /// How many were closed since the start because there were too many.
+    pub refused_count: u64,
 }
 
 /// A job that has failed for good.
@@ -151,6 +166,7 @@ impl Checkup {
             schema_version: report.schema_version,
             time: time::instant(now),
             jobs: census.map(Jobs::new),
+            connections: None,
             scan: Scan::new(report),
             oldest_due: report.oldest_due.map(|due| OldestDue::new(due, now)),
             problems: problems(report),
@@ -336,5 +352,12 @@ pub(crate) async fn get(state: &ApiState) -> Result<Answer, ApiError> {
             None
         }
     };
-    Answer::ok(&Checkup::new(&report, census.as_ref(), state.now()))
+    let traffic = &state.traffic;
+    let connections = Connections {
+        open: traffic.open_count(),
+        max: traffic.max(),
+        refused_count: traffic.refused_count(),
+    };
+    let checkup = Checkup::new(&report, census.as_ref(), state.now());
+    Answer::ok(&Checkup { connections: Some(connections), ..checkup })
 }

@@ -16,9 +16,11 @@ mod doctor;
 mod edit;
 mod group;
 mod health;
+mod host;
 mod job;
 mod openapi;
 mod operation;
+mod origin;
 mod provider;
 mod refused;
 mod request;
@@ -27,9 +29,11 @@ mod right;
 mod route;
 mod serve;
 mod sign_in;
+mod source;
 mod state;
 mod subscription;
 mod token;
+mod traffic;
 mod unreadable;
 
 use std::sync::Arc;
@@ -39,13 +43,16 @@ use axum::Router;
 pub use access::{Access, AccessMode};
 pub use audit::{Head, Verification};
 pub use auditor::Auditor;
-pub use doctor::{Checkup, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
+pub use doctor::{Checkup, Connections, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};
+pub use host::{Hosts, host_name, host_name_of_url};
 pub use job::Openers;
 pub use operation::{Route, Verb};
 pub use refused::{HEAD_BYTES_MAX, HEADERS_MAX, refused_head};
 pub use right::Right;
 pub use route::ROUTES;
+pub use source::{Peer, Source};
 pub use state::{ApiState, Settings};
+pub use traffic::Traffic;
 
 /// The whole API as a service.
 pub fn router(state: Arc<ApiState>) -> Router {
@@ -55,4 +62,9 @@ pub fn router(state: Arc<ApiState>) -> Router {
 /// Health alone, for a process that only runs jobs.
 pub fn health_router(state: Arc<ApiState>) -> Router {
     Router::new().fallback(serve::serve_health).with_state(state)
+}
+
+/// What probes and scrapers ask for, without a token: for a listener that only they can reach.
+pub fn monitoring_router(state: Arc<ApiState>) -> Router {
+    Router::new().fallback(serve::serve_monitoring).with_state(state)
 }

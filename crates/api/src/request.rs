@@ -13,7 +13,7 @@ use punctual_arm::{ApiError, ApiVersion, Dialect, Query, collapsed};
 use punctual_model::access::Caller;
 use punctual_model::audit::Author;
 
-use crate::refused::refused_headers;
+use crate::source::Source;
 use crate::state::ApiState;
 
 /// The largest body; a job is at most 16 K.
@@ -34,17 +34,23 @@ pub(crate) struct Call<'a> {
     pub(crate) caller: Caller,
     /// The same, with what the audit log says of it.
     pub(crate) author: Author,
+    /// The address that it came from, if that is known.
+    pub(crate) source: Option<Source>,
 }
 
 /// A body that was not read yet. It is separate because a body can't be shared between threads.
 pub(crate) struct UnreadBody(pub(crate) Body);
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(parts: &'a Parts) -> Self {
+    pub(crate) fn new(parts: &'a Parts, state: &ApiState) -> Self {
         let query = parts.uri.query().filter(|query| query.len() <= TARGET_BYTES_MAX);
         let query = Query::decode(query.unwrap_or_default());
-        let author = Author::of(Caller::nobody(), Timestamp::UNIX_EPOCH);
-        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody(), author }
+        let source = Source::of(parts, &state.settings.trusted_proxies);
+        let mut author = Author::of(Caller::nobody(), Timestamp::UNIX_EPOCH);
+        if let Some(source) = source {
+            author.source = source.to_string().into();
+        }
+        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody(), source, author }
     }
 
     /// Its headers.
@@ -55,26 +61,6 @@ impl<'a> Call<'a> {
     /// Its path, with each run of slashes as one.
     pub(crate) fn path(&self) -> Cow<'a, str> {
         collapsed(self.uri.path())
-    }
-
-    /// Why the request is refused before anything else, if it is.
-    pub(crate) fn refusal(&self) -> Option<ApiError> {
-        let target = self.uri.path_and_query().map_or(0, |target| target.as_str().len());
-        if target > TARGET_BYTES_MAX {
-            return Some(ApiError::uri_too_long(TARGET_BYTES_MAX));
-        }
-        if let Some(error) = refused_headers(self.headers) {
-            return Some(error);
-        }
-        // A page of another site in the browser of a user who can reach this server must not send commands. The
-        // clients of this API send no Origin; browsers always do where it matters.
-        let origin = self.headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-        let host = self.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let foreign = origin.is_some_and(|origin| {
-            let origin_host = origin.split_once("://").map_or(origin, |(_, rest)| rest);
-            host.is_none_or(|host| !host.eq_ignore_ascii_case(origin_host))
-        });
-        foreign.then(ApiError::foreign_origin)
     }
 
     /// The api-version of a scheduler operation.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
+use http::request::Parts;
 use http::{Request, Response, header};
 use punctual_arm::{ApiError, split_path};
 use punctual_model::Scope;
@@ -12,25 +13,35 @@ use punctual_model::audit::AuditOutcome;
 
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
+use crate::refused;
 use crate::request::{Call, UnreadBody};
 use crate::right::Right;
 use crate::route::{self, Endpoint, ROUTES};
+use crate::source::Source;
 use crate::state::ApiState;
 
 /// Answers a request. Every error is an answer, too.
 pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let mut call = Call::new(&parts);
     let ids = Ids::new(&state);
     let found = Operation::find(parts.method.as_str(), parts.uri.path());
-    let answer = match call.refusal() {
-        Some(error) => Err(error),
-        None => {
+    let answer = match refused::check(&parts, &found, &state.settings) {
+        Err(error) => Err(refuse(&state, &parts, error)),
+        Ok(()) => {
+            let mut call = Call::new(&parts, &state);
             call.author.request_id = ids.request();
             answer(&state, call, UnreadBody(body), parts.method.as_str(), found).await
         }
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
+
+/// Logs that a request is refused for what its head says: whoever runs the server has to find out which name is
+/// missing in the settings, or which page it was.
+fn refuse(state: &ApiState, parts: &Parts, error: ApiError) -> ApiError {
+    let source = Source::of(parts, &state.settings.trusted_proxies).map(|source| source.to_string());
+    tracing::debug!(source, code = error.code, reason = error.message, "a request is refused");
+    error
 }
 
 /// Asks who calls, then whether they may, and only then has the operation answered. Whoever does not say who they
@@ -51,6 +62,8 @@ async fn answer(
             Ok(caller) => caller,
             Err(unidentified) => {
                 note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
+                let source = call.source.map(|source| source.to_string());
+                tracing::debug!(source, reason = ?unidentified, "a request does not show who sends it");
                 return Ok(unidentified.answer());
             }
         };
@@ -103,13 +116,39 @@ pub(crate) async fn serve_health(
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
-    let method = parts.method.as_str();
-    let answer = match Operation::find(method, parts.uri.path()) {
-        Ok(operation) if served.contains(&operation.route.endpoint) => {
-            answer(&state, Call::new(&parts), UnreadBody(body), method, Ok(operation)).await
+    let answer = match find_among(&served, &parts, &state) {
+        Err(error) => Err(error),
+        Ok(operation) => {
+            let call = Call::new(&parts, &state);
+            answer(&state, call, UnreadBody(body), parts.method.as_str(), Ok(operation)).await
         }
-        Ok(_) | Err(_) => Err(ApiError::no_operation(parts.uri.path())),
     };
     let ids = Ids::new(&state);
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
+
+/// Answers a request of a probe or a scraper, and asks nobody who they are. It is for a listener that only they can
+/// reach.
+pub(crate) async fn serve_monitoring(
+    State(state): State<Arc<ApiState>>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let served = [Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
+    let answer = match find_among(&served, &parts, &state) {
+        Err(error) => Err(error),
+        Ok(operation) => {
+            route::answer(&operation, &state, &Call::new(&parts, &state), UnreadBody(body)).await
+        }
+    };
+    let ids = Ids::new(&state);
+    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
+
+/// The operation of a request where only a few are served.
+fn find_among(served: &[Endpoint], parts: &Parts, state: &ApiState) -> Result<Operation, ApiError> {
+    let found = Operation::find(parts.method.as_str(), parts.uri.path());
+    refused::check(parts, &found, &state.settings).map_err(|error| refuse(state, parts, error))?;
+    let operation = found.ok().filter(|operation| served.contains(&operation.route.endpoint));
+    operation.ok_or_else(|| ApiError::no_operation(parts.uri.path()))
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use jiff::Timestamp;
 use punctual_arm::Locations;
 use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::{Access, Auditor, Openers};
+use crate::{Access, Auditor, Hosts, Openers, Traffic};
 
 /// What all operations share.
 pub struct ApiState {
@@ -24,6 +25,8 @@ pub struct ApiState {
     pub access: Arc<Access>,
     /// Keeps the audit log.
     pub auditor: Arc<Auditor>,
+    /// Counts the connections of callers.
+    pub traffic: Arc<Traffic>,
     /// What can be set.
     pub settings: Settings,
     /// Where certificate files are opened.
@@ -38,6 +41,10 @@ pub struct Settings {
     /// How callers reach this server, such as `https://scheduler.example.com`, if that differs from their
     /// `Host` header; links to next pages begin with it.
     pub public_url: Option<String>,
+    /// The names under which this server answers, besides `localhost`.
+    pub hosts: Hosts,
+    /// The proxies that are believed where a request comes from.
+    pub trusted_proxies: Vec<IpNet>,
     /// Whether callers come over TLS.
     pub secure: bool,
     /// What plans allow.

@@ -212,10 +212,20 @@ impl ApiError {
     }
 
     /// 403: the request comes from a page of another site in a browser.
-    pub fn foreign_origin() -> Self {
-        let message =
-            "Requests of pages of other origins are not served: the Origin header must name this host.";
-        Self::new(403, "AuthorizationFailed", message)
+    pub fn cross_origin() -> Self {
+        let message = "The request comes from a page of another site, whose requests are not served. If the page is this \
+                       server's own, and a proxy is in between, set server.public_url to the address of the page.";
+        Self::new(403, "CrossOriginRequest", message)
+    }
+
+    /// 421: the request is addressed to a host that is not this server.
+    pub fn misdirected(host: &str) -> Self {
+        let message = format!(
+            "The request is addressed to the host '{}', which is none of this server's names. If it is one, whoever runs \
+             the server adds it to the setting server.hosts.",
+            shown(host)
+        );
+        Self::new(421, "MisdirectedRequest", message)
     }
 
     /// 429: over the rate limit. The caller adds `Retry-After`.

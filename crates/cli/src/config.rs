@@ -46,7 +46,18 @@ pub(crate) struct Server {
     #[serde(deserialize_with = "read::address")]
     pub(crate) listen: SocketAddr,
     pub(crate) role: Role,
+    /// A URL, or empty.
+    #[serde(deserialize_with = "read::public_url")]
     pub(crate) public_url: String,
+    /// In lower case, without dots at their ends.
+    #[serde(deserialize_with = "read::hosts")]
+    pub(crate) hosts: Vec<String>,
+    #[serde(deserialize_with = "read::networks")]
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    /// None if there is no such listener.
+    #[serde(deserialize_with = "read::optional_address")]
+    pub(crate) monitoring_listen: Option<SocketAddr>,
+    pub(crate) connections_max: usize,
     pub(crate) stop_grace_seconds: u64,
     /// None if there is to be no echo target.
     #[serde(deserialize_with = "read::loopback")]

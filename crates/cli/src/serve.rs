@@ -1,19 +1,24 @@
 //! `punctual serve`: the server.
 
 mod access;
+mod activity;
 mod audit;
 mod connection;
 mod deadline;
+mod descriptors;
 mod echo;
 mod fire;
+mod gate;
 mod inspect;
 mod keys;
+mod listener;
 mod log;
 mod own;
 mod private;
 mod refused;
 mod stop;
 mod tls;
+mod watched;
 mod welcome;
 
 use std::io::ErrorKind;
@@ -22,8 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum_server::Handle;
-use punctual_api::{ApiState, Openers};
+use punctual_api::{ApiState, Hosts, Openers, Traffic};
 use punctual_arm::Locations;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Failure, Supervisor};
@@ -32,9 +36,13 @@ use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, Sqlit
 
 use self::access::Attending;
 use self::audit::Auditing;
+use self::connection::Connections;
 use self::deadline::Deadline;
+use self::descriptors::Share;
+use self::gate::Gate;
+use self::listener::Stopper;
 use self::stop::{Signals, Started};
-use self::tls::Tls;
+use self::tls::{Name, Tls};
 use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Data, Override, Role};
 use crate::exit::{Exit, WrongUsage};
@@ -72,14 +80,19 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     // Before the port is open: a caller that can connect may also send a signal, and expect an orderly stop.
     let signals = Signals::listen().context("could not listen for signals")?;
     file_size::survive_limit().await.context("could not listen for signals")?;
-    let listener = bind(config.server.listen)?;
+    let share = Share::of(descriptors::raise_limit(), config.server.connections_max);
+    let listener = bind(config.server.listen, "--listen")?;
+    let monitoring = config.server.monitoring_listen;
+    let monitoring = monitoring.map(|address| bind(address, "server.monitoring_listen")).transpose()?;
     let bound = listener.local_addr().context("could not ask where the listener is")?;
     // Behind the listener: where both want the same port, this one goes elsewhere.
     let echo = config.server.echo_listen.filter(|_| actions.is_some()).map(echo::bind).transpose()?;
     let echo_bound = echo.as_ref().map(TcpListener::local_addr).transpose();
     let echo_bound = echo_bound.context("could not ask where the echo target is")?;
     if let Some(actions) = actions.as_ref().filter(|_| !config.actions.allow_self) {
-        actions.refuse_own(own::addresses(&config, &[bound], echo_bound));
+        let monitoring = monitoring.iter().filter_map(|listener| listener.local_addr().ok());
+        let listeners: Vec<SocketAddr> = std::iter::once(bound).chain(monitoring).collect();
+        actions.refuse_own(own::addresses(&config, &listeners, echo_bound));
     }
 
     let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
@@ -94,6 +107,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let start = |actions| fire::start(&config, actions, &store, &clock, &random, supervisor);
     let (running, status) = actions.map(start).transpose()?.unzip();
     let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, status, supervisor);
+    let traffic = Arc::new(Traffic::default());
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
@@ -101,9 +115,12 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         inspection: inspector,
         access: Arc::clone(&access),
         auditor: Arc::clone(&auditor),
+        traffic: Arc::clone(&traffic),
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
+            hosts: hosts(&config, tls.as_ref()),
+            trusted_proxies: config.server.trusted_proxies.clone(),
             secure: tls.is_some(),
             limits: config.plans.limits(),
             tenant: config.arm.tenant.clone(),
@@ -114,45 +131,43 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     };
     let state = Arc::new(state);
     let refusing = Arc::clone(&state);
-    let refused = move |status| punctual_api::refused_head(&refusing, status);
+    let refused: refused::Answer = Arc::new(move |status| punctual_api::refused_head(&refusing, status));
     let app = match config.server.role {
-        Role::All | Role::Api => punctual_api::router(state),
-        Role::Runner => punctual_api::health_router(state),
+        Role::All | Role::Api => punctual_api::router(Arc::clone(&state)),
+        Role::Runner => punctual_api::health_router(Arc::clone(&state)),
     };
-    let app = app.into_make_service();
 
-    let handle = Handle::new();
     if tls.is_none() && !bound.ip().is_loopback() {
         tracing::warn!("tokens go over the network in clear: serve TLS, or let a proxy do so");
     }
     let attending = Attending::start(&access, supervisor);
     let auditing = Auditing::start(&auditor, supervisor);
+    let stopper = Stopper::default();
     let mut listening = supervisor.tasks();
     if let Some(echo) = echo {
         let stopping = listening.told_to_stop();
-        listening.spawn("echo target", echo::serve(echo, stopping));
+        listening.spawn("echo target", echo::serve(echo, share.echo, stopping));
     }
     // A process that does not fire has none; the one that does has it where the settings say.
     let echo = echo_bound.or(config.server.echo_listen);
     welcome::print(&config, bound, echo, tls.as_ref(), clock.now(), access.required());
-    match tls {
-        None => {
-            let mut server = axum_server::from_tcp(listener).context("could not set up the server")?;
-            connection::bound(server.http_builder());
-            let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
-            let serving = server.handle(handle.clone()).serve(app);
-            listening.spawn(LISTENER, noted(serving, supervisor.clone()));
+    let mut listen = |name, listener, connections, gate| {
+        let serving = listener::listen(listener, Arc::new(connections), gate, stopper.stopping());
+        listening.spawn(name, noted(name, serving, supervisor.clone()));
+    };
+    if let Some(monitoring) = monitoring {
+        if let Ok(address) = monitoring.local_addr() {
+            tracing::info!(%address, "health and doctor are served without asking for a token");
         }
-        Some(tls) => {
-            let mut server =
-                axum_server::from_tcp_rustls(listener, tls.config).context("could not set up the server")?;
-            connection::bound(server.http_builder());
-            let server = server.map(|acceptor| refused::Acceptor::new(acceptor, refused));
-            let serving = server.handle(handle.clone()).serve(app);
-            listening.spawn(LISTENER, noted(serving, supervisor.clone()));
-        }
+        let connections =
+            Connections::new(punctual_api::monitoring_router(state), None, Arc::clone(&refused));
+        // Counted by itself: /doctor tells of the connections of callers.
+        let gate = Gate::new(share.monitoring, Arc::default());
+        listen("listener for monitoring", monitoring, connections, gate);
     }
-    let started = Started { listening, handle, running, inspecting, grace: grace(&config) };
+    let connections = Connections::new(app, tls.map(|tls| tls.acceptor), refused);
+    listen("listener", listener, connections, Gate::new(share.callers, traffic));
+    let started = Started { listening, stopper, running, inspecting, grace: grace(&config) };
     let failure = started.stop_when_due(signals, supervisor, deadline).await;
     attending.stop().await;
     auditing.stop().await;
@@ -165,14 +180,26 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     }
 }
 
-/// What answers callers.
-const LISTENER: &str = "listener";
-
 /// Serves; if that fails, it is noted why.
-async fn noted(serving: impl Future<Output = std::io::Result<()>>, supervisor: Supervisor) {
+async fn noted(
+    task: &'static str,
+    serving: impl Future<Output = std::io::Result<()>>,
+    supervisor: Supervisor,
+) {
     if let Err(error) = serving.await {
-        supervisor.note(Failure { task: LISTENER, cause: error.to_string() });
+        supervisor.note(Failure { task, cause: error.to_string() });
     }
+}
+
+/// The names under which callers reach this server. Those of its certificate are its own: a page of another name can't
+/// get a connection with it.
+fn hosts(config: &Config, tls: Option<&Tls>) -> Hosts {
+    let public = punctual_api::host_name_of_url(&config.server.public_url);
+    let certified = tls.into_iter().flat_map(|tls| &tls.names).filter_map(|name| match name {
+        Name::Dns(name) => Some(name.clone()),
+        Name::Ip(_) => None,
+    });
+    Hosts::new(config.server.hosts.iter().cloned().chain(public).chain(certified))
 }
 
 /// Has the supervisor notice when a thread of the store panics.
@@ -225,17 +252,17 @@ fn overrides(options: &ServeOptions) -> Vec<Override> {
     overrides
 }
 
-/// Opens the port. Callers can connect from now on, and are answered when everything has started.
-fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+/// Opens a port. Callers can connect from now on, and are answered when everything has started.
+fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     let listener = TcpListener::bind(address).map_err(|error| {
         let hint = match error.kind() {
-            ErrorKind::AddrInUse => {
+            ErrorKind::AddrInUse => format!(
                 "; another process, perhaps another Punctual, listens there: stop it, or choose another address \
-                 with --listen"
-            }
-            ErrorKind::AddrNotAvailable => "; this machine has no such address",
-            ErrorKind::PermissionDenied => "; ports below 1024 need a permission: choose a higher one",
-            _ => "",
+                 with {setting}"
+            ),
+            ErrorKind::AddrNotAvailable => "; this machine has no such address".to_owned(),
+            ErrorKind::PermissionDenied => "; ports below 1024 need a permission: choose a higher one".to_owned(),
+            _ => String::new(),
         };
         WrongUsage(format!("could not listen on {address}: {error}{hint}"))
     })?;

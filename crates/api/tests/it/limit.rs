@@ -97,17 +97,6 @@ async fn the_limits_of_a_request_are_those_of_the_original() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_give_no_orders() {
-    let world = World::new().await;
-    let foreign = request("DELETE", "Jc", (header::ORIGIN, "https://evil.example"));
-    world.send(foreign).await.refused(403, "AuthorizationFailed");
-    world.get("Jc").await.is(200);
-    let mut own = request("GET", "Jc", (header::ORIGIN, "http://localhost:8380"));
-    own.headers_mut().insert(header::HOST, "localhost:8380".parse().unwrap());
-    world.send(own).await.is(200);
-}
-
-#[tokio::test]
 async fn a_method_that_a_path_does_not_have_is_told_which_it_has() {
     let world = World::new().await;
     let check = async |method: &str, path: &str, allow: &str| {

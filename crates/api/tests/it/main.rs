@@ -11,6 +11,7 @@ mod dialect;
 mod docs;
 mod doctor;
 mod history;
+mod host;
 mod job;
 mod limit;
 mod limits;

@@ -16,7 +16,8 @@ use crate::world::{Answer, SUBSCRIPTION, TENANT, World, target};
 const CLAIMS_CHALLENGE: &str = "Bearer error=\"insufficient_claims\", claims=\"";
 
 async fn post_form(world: &World, path: &str, form: &str) -> Answer {
-    let request = Request::post(path).header(header::HOST, "h:1").body(Body::from(form.to_owned())).unwrap();
+    let request =
+        Request::post(path).header(header::HOST, "localhost:1").body(Body::from(form.to_owned())).unwrap();
     world.send(request).await
 }
 
@@ -39,7 +40,7 @@ async fn call(world: &World, token: &str, method: &str, path: &str, body: &str) 
     let request = Request::builder()
         .method(method)
         .uri(target(path))
-        .header(header::HOST, "h:1")
+        .header(header::HOST, "localhost:1")
         .header(header::AUTHORIZATION, format!("Bearer {token}"));
     world.send(request.body(Body::from(body.to_owned())).unwrap()).await
 }
@@ -93,8 +94,8 @@ async fn what_is_issued_has_the_claims_that_clients_read_and_is_verified_by_the_
     assert_eq!(keys.body["keys"].as_array().unwrap().len(), 1);
     let claims = Parsed::read(&token).unwrap().verify(&key).unwrap();
     for (name, expected) in [
-        ("aud", "http://h:1/"),
-        ("iss", "http://h:1/adfs"),
+        ("aud", "http://localhost:1/"),
+        ("iss", "http://localhost:1/adfs"),
         ("tid", TENANT),
         ("oid", &id),
         ("sub", &id),
@@ -253,21 +254,21 @@ async fn where_everybody_may_do_everything_signing_in_works_too_and_gives_nothin
 async fn the_documents_that_clients_look_for_need_no_token() {
     let (world, ..) = guarded().await;
     let get = async |path: &str| {
-        let request = Request::get(path).header(header::HOST, "h:1").body(Body::empty()).unwrap();
+        let request = Request::get(path).header(header::HOST, "localhost:1").body(Body::empty()).unwrap();
         world.send(request).await
     };
     let found = get("/adfs/.well-known/openid-configuration").await.is(200).body;
-    assert_eq!(found["issuer"], "http://h:1/adfs");
-    assert_eq!(found["token_endpoint"], "http://h:1/adfs/oauth2/token");
-    assert_eq!(found["jwks_uri"], "http://h:1/common/discovery/keys");
+    assert_eq!(found["issuer"], "http://localhost:1/adfs");
+    assert_eq!(found["token_endpoint"], "http://localhost:1/adfs/oauth2/token");
+    assert_eq!(found["jwks_uri"], "http://localhost:1/common/discovery/keys");
     let found = get("/adfs/my.org/v2.0/.well-known/openid-configuration").await.is(200).body;
-    assert_eq!(found["issuer"], format!("http://h:1/{TENANT}"));
+    assert_eq!(found["issuer"], format!("http://localhost:1/{TENANT}"));
     let found = get("//metadata/endpoints?api-version=2015-01-01").await.is(200).body;
-    assert_eq!(found["authentication"]["loginEndpoint"], "http://h:1/adfs");
+    assert_eq!(found["authentication"]["loginEndpoint"], "http://localhost:1/adfs");
     assert!(get("/metadata/endpoints?api-version=2019-05-01").await.is(200).body.is_array());
     get("/metadata/endpoints").await.refused(400, "MissingApiVersionParameter");
     let found = get("/.well-known/webfinger?rel=x&resource=y").await.is(200).body;
-    assert_eq!(found["links"][0]["href"], "http://h:1");
+    assert_eq!(found["links"][0]["href"], "http://localhost:1");
 }
 
 #[tokio::test]
@@ -341,7 +342,8 @@ async fn resources_are_filtered_and_only_those_that_the_caller_may_read_are_show
         .await
         .refused(400, "BadRequest");
     let first = check(&owner, "resources?$top=3", &["Jc", "Third", "Jc"]).await;
-    let next = first.body["nextLink"].as_str().unwrap().strip_prefix("http://h:1").unwrap().to_owned();
+    let next =
+        first.body["nextLink"].as_str().unwrap().strip_prefix("http://localhost:1").unwrap().to_owned();
     let second = get(&world, &owner, &next).await.is(200);
     assert_eq!((names(&second), &second.body["nextLink"]), (vec!["Second".to_owned()], &Value::Null));
 }

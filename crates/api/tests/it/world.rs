@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
-use http::{HeaderMap, Request, header};
+use http::{HeaderMap, Request, Response, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_api::{Access, AccessMode, ApiState, Auditor, Openers, Settings};
@@ -28,6 +28,7 @@ pub(crate) const SUBSCRIPTION: &str = "00000000-0000-4000-8000-00000000000b";
 
 pub(crate) struct World {
     router: Router,
+    monitoring: Router,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) access: Arc<Access>,
     pub(crate) auditor: Arc<Auditor>,
@@ -69,24 +70,29 @@ impl World {
 
     /// The same with other limits of the plans.
     pub(crate) fn with_limits(limits: Limits) -> Self {
-        Self::build(limits, AccessMode::Off)
+        Self::build(Settings { limits, ..Settings::default() }, AccessMode::Off)
+    }
+
+    /// The same with other settings.
+    pub(crate) fn with_settings(settings: Settings) -> Self {
+        Self::build(settings, AccessMode::Off)
     }
 
     /// The same that asks who calls; before its tokens are read it lets nobody in.
     pub(crate) fn with_access(mode: AccessMode) -> Self {
-        Self::build(Limits::default(), mode)
+        Self::build(Settings::default(), mode)
     }
 
     /// Another server with the same store.
     pub(crate) fn on(store: Arc<MemoryStore>, mode: AccessMode) -> Self {
-        Self::build_on(store, Limits::default(), mode)
+        Self::build_on(store, Settings::default(), mode)
     }
 
-    fn build(limits: Limits, mode: AccessMode) -> Self {
-        Self::build_on(Arc::new(MemoryStore::new()), limits, mode)
+    pub(crate) fn build(settings: Settings, mode: AccessMode) -> Self {
+        Self::build_on(Arc::new(MemoryStore::new()), settings, mode)
     }
 
-    fn build_on(store: Arc<MemoryStore>, limits: Limits, mode: AccessMode) -> Self {
+    fn build_on(store: Arc<MemoryStore>, settings: Settings, mode: AccessMode) -> Self {
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
         let access = Arc::new(Access::new(store.clone(), clock.clone(), mode));
@@ -97,16 +103,19 @@ impl World {
             random: Arc::new(CountingRandom(AtomicU64::new(0))),
             inspection: inspector.clone(),
             access: access.clone(),
+            traffic: Arc::default(),
             settings: Settings {
-                limits,
                 tenant: TENANT.to_owned(),
                 subscriptions: vec![SUBSCRIPTION.into()],
-                ..Settings::default()
+                ..settings
             },
             openers: Openers::default(),
             auditor: auditor.clone(),
         };
-        Self { router: punctual_api::router(Arc::new(state)), store, access, auditor, clock, inspector }
+        let state = Arc::new(state);
+        let router = punctual_api::router(Arc::clone(&state));
+        let monitoring = punctual_api::monitoring_router(state);
+        Self { router, monitoring, store, access, auditor, clock, inspector }
     }
 
     /// A server with an empty Standard collection `Jc`.
@@ -179,12 +188,23 @@ impl World {
         self.send(Request::builder().method(method).uri(target(path)).body(body).unwrap()).await
     }
 
-    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-        let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
-        Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
+    /// Sends a request, to `localhost` if it does not say where.
+    pub(crate) async fn send(&self, mut request: Request<Body>) -> Answer {
+        if request.uri().authority().is_none() {
+            let host = header::HeaderValue::from_static("localhost");
+            request.headers_mut().entry(header::HOST).or_insert(host);
+        }
+        self.send_as_is(request).await
+    }
+
+    /// Sends a request with no more headers than it has.
+    pub(crate) async fn send_as_is(&self, request: Request<Body>) -> Answer {
+        answered(self.router.clone().oneshot(request).await.unwrap()).await
+    }
+
+    /// Sends a request to the listener for probes and scrapers.
+    pub(crate) async fn monitor(&self, request: Request<Body>) -> Answer {
+        answered(self.monitoring.clone().oneshot(request).await.unwrap()).await
     }
 
     /// Does what the runner does: fires all that is due now, with this outcome for each attempt. Says how
@@ -273,6 +293,13 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
+}
+
+async fn answered(response: Response<Body>) -> Answer {
+    let (parts, body) = response.into_parts();
+    let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+    let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
+    Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
 }
 
 /// The body of a job; without an action it gets one.

@@ -29,6 +29,46 @@ pub(super) fn loopback<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     })
 }
 
+/// An address and a port; none if the text is empty.
+pub(super) fn optional_address<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let read = text.parse().map(Some);
+    read.map_err(|_| Error::custom(format!("'{text}' is not an address and port, such as 127.0.0.1:8382")))
+}
+
+/// The URL of this server; empty if it is not set.
+pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    if text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) {
+        return Ok(text);
+    }
+    Err(Error::custom(format!("'{text}' is not a URL such as https://scheduler.example.com")))
+}
+
+/// Host names, without scheme and port.
+pub(super) fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let list = Vec::<String>::deserialize(deserializer)?;
+    let read = |text: &String| {
+        punctual_api::host_name(text).ok_or_else(|| {
+            let why = if text.contains("://") || text.contains(':') {
+                "; leave out scheme and port"
+            } else if text.parse::<IpAddr>().is_ok() {
+                "; an address needs none"
+            } else {
+                ""
+            };
+            Error::custom(format!("'{text}' is not a host name such as scheduler.example.com{why}"))
+        })
+    };
+    list.iter().map(read).collect()
+}
+
 /// An instant; none if the text is empty.
 pub(super) fn instant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     let text = String::deserialize(deserializer)?;

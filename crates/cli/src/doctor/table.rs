@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::{Table, presets};
 use jiff::Timestamp;
-use punctual_api::{Checkup, FindingView, Jobs, Kind, Scan};
+use punctual_api::{Checkup, Connections, FindingView, Jobs, Kind, Scan};
 use punctual_store::FAULTED_COUNT_MAX;
 
 use crate::preview::distance;
@@ -74,6 +74,13 @@ fn print_facts(checkup: &Checkup, place: &str, output: &mut dyn Write) -> io::Re
     add("jobs", jobs.map_or_else(|| "could not be counted".to_owned(), |jobs| jobs.count.to_string()));
     if let Some(jobs) = jobs {
         add("faulted jobs", faulted(jobs, ago));
+    }
+    if let Some(Connections { open, max, refused_count }) = &checkup.connections {
+        let refused = match refused_count {
+            0 => String::new(),
+            count => format!("; {count} were closed since the start because there were too many"),
+        };
+        add("connections", format!("{open} of at most {max}{refused}"));
     }
     let due = checkup.oldest_due.as_ref();
     add(

@@ -20,9 +20,6 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, watch};
 
-/// The most connections at once. Others wait until one ends.
-const CONNECTIONS_MAX: usize = 64;
-
 /// How long a connection may last.
 const CONNECTION_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -46,8 +43,12 @@ pub(super) fn bind(wanted: SocketAddr) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
-/// Answers until it is told to stop.
-pub(super) async fn serve(listener: TcpListener, mut stopping: watch::Receiver<bool>) {
+/// Answers until it is told to stop. So many connections are open at once; others wait until one ends.
+pub(super) async fn serve(
+    listener: TcpListener,
+    connections_max: usize,
+    mut stopping: watch::Receiver<bool>,
+) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -56,7 +57,7 @@ pub(super) async fn serve(listener: TcpListener, mut stopping: watch::Receiver<b
             return;
         }
     };
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let room = Arc::new(Semaphore::new(connections_max));
     let accepting = async {
         loop {
             let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };

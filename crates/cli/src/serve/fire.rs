@@ -10,7 +10,6 @@ use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Go, Outcome, RandomSource};
 use punctual_runner::{Dispatcher, Log, Runner, RunnerStatus, Running, Settings, Supervisor};
 use punctual_store::Store;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::clock::RealClock;
 use crate::config::{ActionsConfig, Config, SaslConfig};
@@ -50,7 +49,6 @@ pub(super) fn start(
     random: &Arc<dyn RandomSource>,
     supervisor: &Supervisor,
 ) -> anyhow::Result<(Running, RunnerStatus)> {
-    allow_many_connections();
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
@@ -94,14 +92,4 @@ fn settings(config: &ActionsConfig, certificate: Option<&str>) -> Result<ActionS
         authorities_pem,
         ..ActionSettings::default()
     })
-}
-
-/// Each attempt in flight needs a file descriptor, and the usual soft limit is 1024. Raises it to the hard
-/// limit.
-fn allow_many_connections() {
-    let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
-    {
-        tracing::warn!(%error, "could not raise the number of open files");
-    }
 }

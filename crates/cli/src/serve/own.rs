@@ -12,6 +12,9 @@ pub(super) fn addresses(config: &Config, listeners: &[SocketAddr], echo: Option<
     let mut own = OwnAddresses::default();
     for bound in listeners {
         own.add_listener(*bound);
+        for name in &config.server.hosts {
+            own.add_name(name, bound.port());
+        }
     }
     if let Some((host, port)) = public_host(&config.server.public_url) {
         own.add_name(&host, port);

@@ -14,7 +14,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::http::Response;
-use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
@@ -23,38 +22,7 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 const DRAIN_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Makes the answer to a request that was refused with a status.
-type Answer = Arc<dyn Fn(u16) -> Response<Vec<u8>> + Send + Sync>;
-
-/// Accepts connections like another acceptor, and replaces hyper's own answers on them.
-#[derive(Clone)]
-pub(super) struct Acceptor<A> {
-    inner: A,
-    answer: Answer,
-}
-
-impl<A> Acceptor<A> {
-    pub(super) fn new(inner: A, answer: impl Fn(u16) -> Response<Vec<u8>> + Send + Sync + 'static) -> Self {
-        Self { inner, answer: Arc::new(answer) }
-    }
-}
-
-impl<I, S, A> Accept<I, S> for Acceptor<A>
-where
-    A: Accept<I, S>,
-    A::Future: Send + 'static,
-{
-    type Stream = Stream<A::Stream>;
-    type Service = A::Service;
-    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
-
-    fn accept(&self, stream: I, service: S) -> Self::Future {
-        let (accepting, answer) = (self.inner.accept(stream, service), Arc::clone(&self.answer));
-        Box::pin(async move {
-            let (inner, service) = accepting.await?;
-            Ok((Stream { inner, answer, line_ended: false, refusal: None }, service))
-        })
-    }
-}
+pub(super) type Answer = Arc<dyn Fn(u16) -> Response<Vec<u8>> + Send + Sync>;
 
 /// A connection on which hyper's own answers are replaced.
 pub(super) struct Stream<S> {
@@ -75,6 +43,10 @@ struct Refusal {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream<S> {
+    pub(super) fn new(inner: S, answer: Answer) -> Self {
+        Self { inner, answer, line_ended: false, refusal: None }
+    }
+
     /// Takes over what hyper writes if it is an answer of its own.
     fn take(&mut self, written: &[u8]) -> bool {
         let Some(status) = refused_with(written) else {

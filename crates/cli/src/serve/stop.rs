@@ -1,13 +1,12 @@
 //! Stops on a signal, or when a task of the server has ended that must go on.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use axum_server::Handle;
 use punctual_runner::{Failure, Inspecting, Running, Supervisor, Tasks};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::deadline::Deadline;
+use super::listener::Stopper;
 use crate::exit::Exit;
 
 /// How long callers are still answered after everything else has stopped because of a failure.
@@ -37,9 +36,9 @@ impl Signals {
 
 /// What is to be stopped.
 pub(super) struct Started {
-    /// Answers callers, until the handle says that it is to stop.
+    /// Answers callers, until the stopper says that it is to stop.
     pub(super) listening: Tasks,
-    pub(super) handle: Handle<SocketAddr>,
+    pub(super) stopper: Stopper,
     pub(super) running: Option<Running>,
     pub(super) inspecting: Option<Inspecting>,
     /// How long what is under way may take.
@@ -57,7 +56,7 @@ impl Started {
         supervisor: &Supervisor,
         deadline: &Deadline,
     ) -> Option<Failure> {
-        let Self { listening, handle, running, inspecting, grace } = self;
+        let Self { listening, stopper, running, inspecting, grace } = self;
         let failed = tokio::select! {
             () = signals.wait() => false,
             failure = supervisor.failed() => {
@@ -68,7 +67,7 @@ impl Started {
         deadline.set(grace + CLOSING_TIME_MAX, if failed { Exit::TaskEnded } else { Exit::Failed });
         listening.tell_to_stop();
         if !failed {
-            handle.graceful_shutdown(Some(grace));
+            stopper.stop(grace);
         }
         if let Some(inspecting) = inspecting {
             inspecting.stop().await;
@@ -77,7 +76,7 @@ impl Started {
             running.stop().await;
         }
         if failed {
-            handle.graceful_shutdown(Some(ANSWERING_TIME_MAX));
+            stopper.stop(ANSWERING_TIME_MAX);
         }
         if !listening.stop(grace + ANSWERING_TIME_MAX).await.is_empty() {
             tracing::warn!("stopping although not all callers were answered in time");

@@ -44,7 +44,7 @@ async fn call(address: SocketAddr, method: &'static str, path: String, body: Val
         let length = body.len();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
         )
         .ok()?;
         let mut text = String::new();

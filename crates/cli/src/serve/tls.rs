@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use axum_server::tls_rustls::RustlsConfig;
 use punctual_store_sqlite::layout;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
 use x509_parser::extensions::GeneralName;
 
 use super::private;
@@ -19,7 +19,7 @@ use crate::exit::WrongUsage;
 
 /// What TLS is served with.
 pub(super) struct Tls {
-    pub(super) config: RustlsConfig,
+    pub(super) acceptor: TlsAcceptor,
     /// The file that a client has to trust.
     pub(super) certificate_file: PathBuf,
     /// The names of the certificate, in its own order.
@@ -81,8 +81,8 @@ impl Tls {
             .with_single_cert(chain, key)
             .map_err(|error| WrongUsage(format!("the certificate and the private key don't fit: {error}")))?;
         server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let config = RustlsConfig::from_config(Arc::new(server));
-        Ok(Self { config, certificate_file, names, self_signed: None, made: None })
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        Ok(Self { acceptor, certificate_file, names, self_signed: None, made: None })
     }
 
     /// The certificate in the data directory, or a new one for this machine and the address that it listens on.

@@ -5,6 +5,7 @@
 mod architecture;
 mod audit;
 mod command;
+mod connections;
 mod crash;
 mod credential;
 mod data_directory;

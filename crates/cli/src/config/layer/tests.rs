@@ -64,6 +64,26 @@ fn what_is_wrong_in_a_file_is_told_with_its_key() {
         "server.listen: 'localhost' is not an address and port, such as 127.0.0.1:8380 or [::1]:8380",
     );
     check("[server]\nrole = \"king\"", "server.role: unknown role 'king'; use all, api or runner");
+    check(
+        "[server]\nhosts = [\"a.example\", \"https://b.example\"]",
+        "server.hosts: 'https://b.example' is not a host name such as scheduler.example.com; leave out scheme and port",
+    );
+    check(
+        "[server]\nhosts = [\"192.0.2.1\"]",
+        "server.hosts: '192.0.2.1' is not a host name such as scheduler.example.com; an address needs none",
+    );
+    check(
+        "[server]\npublic_url = \"scheduler.example.com\"",
+        "server.public_url: 'scheduler.example.com' is not a URL such as https://scheduler.example.com",
+    );
+    check(
+        "[server]\ntrusted_proxies = [\"proxy\"]",
+        "server.trusted_proxies: 'proxy' is not a network such as 10.0.0.0/8",
+    );
+    check(
+        "[server]\nmonitoring_listen = \":8381\"",
+        "server.monitoring_listen: ':8381' is not an address and port, such as 127.0.0.1:8382",
+    );
     check("[tls]\nmode = \"on\"", "tls.mode: unknown mode 'on'; use off, self-signed or files");
     check(
         "[server]\nstop_grace_seconds = \"10\"",
