@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Uri, header};
@@ -107,6 +107,16 @@ impl<'a> Call<'a> {
 }
 
 impl UnreadBody {
+    /// How many bytes of it may be read at most.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        let most = BODY_BYTES_MAX as u64;
+        if self.0.is_end_stream() {
+            0
+        } else {
+            self.0.size_hint().upper().map_or(most, |size| size.min(most))
+        }
+    }
+
     /// Reads the whole body.
     pub(crate) async fn into_bytes(self) -> Result<Bytes, ApiError> {
         let limited = Limited::new(self.0, BODY_BYTES_MAX);

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use http::request::Parts;
-use http::{Request, Response, header};
+use http::{Method, Request, Response, header};
 use punctual_arm::{ApiError, split_path};
 use punctual_model::Scope;
 use punctual_model::audit::AuditOutcome;
 
+use crate::access::Unidentified;
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
 use crate::refused;
@@ -30,7 +31,7 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
         Ok(()) => {
             let mut call = Call::new(&parts, &state);
             call.author.request_id = ids.request();
-            answer(&state, call, UnreadBody(body), parts.method.as_str(), found).await
+            answer(&state, call, UnreadBody(body), &parts.method, found).await
         }
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
@@ -50,7 +51,7 @@ async fn answer(
     state: &ApiState,
     mut call: Call<'_>,
     body: UnreadBody,
-    method: &str,
+    method: &Method,
     found: Result<Operation, NoOperation>,
 ) -> Result<Answer, ApiError> {
     call.author.at = state.access.now();
@@ -64,19 +65,40 @@ async fn answer(
                 note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
                 let source = call.source.map(|source| source.to_string());
                 tracing::debug!(source, reason = ?unidentified, "a request does not show who sends it");
-                return Ok(unidentified.answer());
+                // Whoever shows nothing guesses nothing.
+                let slowed = match unidentified {
+                    Unidentified::Missing => None,
+                    _ => state.limiter.sign_in_failed(call.source, call.author.at).await,
+                };
+                return Ok(slowed.unwrap_or_else(|| unidentified.answer()));
             }
         };
         call.author.caller = call.caller.clone();
     }
+    let turn = match state.limiter.begin(&call.caller, method, body.bytes_max(), state.access.now()) {
+        Ok(turn) => turn,
+        Err(told) => return Ok(told),
+    };
+    let answer = perform(state, &call, body, method.as_str(), found).await;
+    Ok(turn.tell(answer.unwrap_or_else(|error| Answer::error(&error))))
+}
+
+/// Answers the operation of a caller that is known, if that may.
+async fn perform(
+    state: &ApiState,
+    call: &Call<'_>,
+    body: UnreadBody,
+    method: &str,
+    found: Result<Operation, NoOperation>,
+) -> Result<Answer, ApiError> {
     match found {
         Ok(operation) => {
             let answer = match operation.check(&call.caller) {
-                Ok(()) => route::answer(&operation, state, &call, body).await,
+                Ok(()) => route::answer(&operation, state, call, body).await,
                 Err(error) => Err(error),
             };
             if answer.as_ref().is_err_and(ApiError::is_denial) {
-                note_refusal(state, &call, Some(&operation), AuditOutcome::Denied);
+                note_refusal(state, call, Some(&operation), AuditOutcome::Denied);
             }
             answer
         }
@@ -120,7 +142,7 @@ pub(crate) async fn serve_health(
         Err(error) => Err(error),
         Ok(operation) => {
             let call = Call::new(&parts, &state);
-            answer(&state, call, UnreadBody(body), parts.method.as_str(), Ok(operation)).await
+            answer(&state, call, UnreadBody(body), &parts.method, Ok(operation)).await
         }
     };
     let ids = Ids::new(&state);

@@ -49,6 +49,12 @@ pub(crate) async fn token(state: &ApiState, call: &Call<'_>, body: UnreadBody) -
         Ok(principal) => principal,
         Err(error) => {
             state.auditor.note(call.author.entry(Scope::Everything, AuditOutcome::SignInFailed));
+            // What can't be read was no guess.
+            if error.status == StatusCode::UNAUTHORIZED.as_u16()
+                && let Some(slowed) = state.limiter.sign_in_failed(call.source, state.access.now()).await
+            {
+                return Ok(slowed);
+            }
             return Ok(refused(&error));
         }
     };

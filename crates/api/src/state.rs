@@ -9,7 +9,7 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::{Access, Auditor, Hosts, Openers, Traffic};
+use crate::{Access, Auditor, CallerLimits, Hosts, Limiter, Openers, Traffic};
 
 /// What all operations share.
 pub struct ApiState {
@@ -27,6 +27,8 @@ pub struct ApiState {
     pub auditor: Arc<Auditor>,
     /// Counts the connections of callers.
     pub traffic: Arc<Traffic>,
+    /// Holds callers to their limits.
+    pub limiter: Limiter,
     /// What can be set.
     pub settings: Settings,
     /// Where certificate files are opened.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub secure: bool,
     /// What plans allow.
     pub limits: Limits,
+    /// What each caller may do.
+    pub caller_limits: CallerLimits,
     /// The id of the tenant that clients are told of.
     pub tenant: String,
     /// Subscriptions that there are before they have a group.

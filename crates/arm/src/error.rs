@@ -236,6 +236,23 @@ impl ApiError {
         Self::new(429, "TooManyRequests", message)
     }
 
+    /// 429: a caller is above one of its limits, which is a setting. The caller adds `Retry-After`.
+    pub fn over_limit(name: &str, setting: &str, seconds: u64) -> Self {
+        let message = format!(
+            "The client '{name}' asks for more than the setting {setting} allows. Please retry after '{seconds}' seconds."
+        );
+        Self::new(429, "TooManyRequests", message)
+    }
+
+    /// 429: too many failures to sign in came from there. The caller adds `Retry-After`.
+    pub fn too_many_failures(seconds: u64) -> Self {
+        let message = format!(
+            "Too many requests with an invalid access token came from this address. Please retry after '{seconds}' \
+             seconds, with a valid one."
+        );
+        Self::new(429, "TooManyRequests", message)
+    }
+
     // Things that do not exist.
 
     /// 404: no such collection, for any operation on it or below it.

@@ -6,6 +6,7 @@
 
 mod filter;
 mod layer;
+mod limits;
 mod plans;
 mod read;
 
@@ -19,6 +20,7 @@ use serde::Deserialize;
 
 pub(crate) use self::filter::LogFilter;
 pub(crate) use self::layer::{Override, environment, load};
+pub(crate) use self::limits::LimitsConfig;
 pub(crate) use self::plans::Plans;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) server: Server,
     pub(crate) auth: Auth,
     pub(crate) audit: AuditConfig,
+    pub(crate) limits: LimitsConfig,
     pub(crate) data: Data,
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,

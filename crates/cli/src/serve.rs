@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use punctual_api::{ApiState, Hosts, Openers, Traffic};
+use punctual_api::{ApiState, Hosts, Limiter, Openers, Traffic};
 use punctual_arm::Locations;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Failure, Supervisor};
@@ -116,6 +116,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         access: Arc::clone(&access),
         auditor: Arc::clone(&auditor),
         traffic: Arc::clone(&traffic),
+        limiter: Limiter::new(config.limits.of_callers()),
         settings: punctual_api::Settings {
             locations: locations(&config),
             public_url: Some(config.server.public_url.clone()).filter(|url| !url.is_empty()),
@@ -123,6 +124,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
             trusted_proxies: config.server.trusted_proxies.clone(),
             secure: tls.is_some(),
             limits: config.plans.limits(),
+            caller_limits: config.limits.of_callers(),
             tenant: config.arm.tenant.clone(),
             subscriptions: config.arm.subscriptions.iter().map(|id| id.as_str().into()).collect(),
             credential_headers,

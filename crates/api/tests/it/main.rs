@@ -25,6 +25,7 @@ mod quota;
 mod recurrence;
 mod secret;
 mod sign_in;
+mod throttle;
 mod token;
 mod unknown;
 mod version;

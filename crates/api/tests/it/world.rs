@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{HeaderMap, Request, Response, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{Access, AccessMode, ApiState, Auditor, Openers, Settings};
+use punctual_api::{Access, AccessMode, ApiState, Auditor, Limiter, Openers, Settings};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
@@ -104,6 +104,7 @@ impl World {
             inspection: inspector.clone(),
             access: access.clone(),
             traffic: Arc::default(),
+            limiter: Limiter::new(settings.caller_limits),
             settings: Settings {
                 tenant: TENANT.to_owned(),
                 subscriptions: vec![SUBSCRIPTION.into()],

@@ -199,3 +199,33 @@ fn probes_and_scrapers_have_a_listener_of_their_own() {
     assert!(refused.status.code() == Some(2) && error.contains("server.monitoring_listen"), "{error}");
     drop(taken);
 }
+
+#[test]
+fn the_limits_of_the_settings_hold_for_callers_with_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let token = |name: &str| {
+        let arguments = ["token", "create", name, "--role", "owner", "--scope", "/", "--data", data];
+        crate::command::stdout(&arguments, "").trim_end().to_owned()
+    };
+    let (one, other) = (token("one"), token("other"));
+    let mut command = punctual();
+    // So slow that nothing comes back while the test runs.
+    command.env("PUNCTUAL_LIMITS__READS_PER_SECOND", "0.001").env("PUNCTUAL_LIMITS__READS_BURST", "3");
+    command.env("PUNCTUAL_LIMITS__SIGN_IN_FAILURES_PER_MINUTE", "1").stderr(Stdio::inherit());
+    let server = Server::start_as(&mut command, folder.path(), &["--role", "api"]);
+    let get = |token: &str| server.call_as(Some(token), "GET", "/doctor", None);
+    for left in [2, 1, 0] {
+        let answer = get(&one);
+        let counter = format!("x-ms-ratelimit-remaining-subscription-reads: {left}");
+        assert!(answer.status == 200 && answer.headers.contains(&counter), "{}", answer.headers);
+    }
+    let answer = get(&one);
+    assert_eq!((answer.status, answer.body["error"]["code"].as_str()), (429, Some("TooManyRequests")));
+    assert!(answer.headers.contains("retry-after: "), "{}", answer.headers);
+    assert_eq!(get(&other).status, 200);
+
+    let statuses: Vec<u16> = (0..3).map(|_| get("pct_wrong").status).collect();
+    assert_eq!(statuses, [401, 429, 429]);
+    assert_eq!(get(&other).status, 200);
+}

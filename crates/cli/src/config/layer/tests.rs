@@ -111,6 +111,8 @@ fn what_is_wrong_in_a_file_is_told_with_its_key() {
         "[log]\nlevel = \"verbose\"",
         "log.level: unknown level 'verbose'; use error, warn, info, debug or trace",
     );
+    check("[limits]\nreads_per_second = -1", "limits.reads_per_second: must be 0 or more, not -1");
+    check("[limits]\nwrites_burst = 0", "limits.writes_burst: must be from 1 to 1000000000, not 0");
     check("[log]\nformat = \"xml\"", "log.format: unknown format 'xml'; use text or json");
 }
 
