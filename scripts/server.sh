@@ -46,9 +46,9 @@ python_venv() {
     cp "$requirements" "$place/requirements.txt"
 }
 
-# Installs what a package-lock.json says into .tools/node: node_modules FOLDER
+# Installs what a package-lock.json says into .tools/NAME: node_modules FOLDER [NAME]; it is `node` otherwise
 node_modules() {
-    local place=.tools/node
+    local place=.tools/${2:-node}
     cmp --silent "$1/package-lock.json" "$place/installed.json" && return
     echo "installing the packages of $1" >&2
     mkdir --parents "$place"

@@ -4,9 +4,11 @@
 //! them is told by [`Callers::token_changes`], and they are read again; the endpoints of tokens wait for that, so that
 //! a token that was revoked is refused when its owner is told so. Uses are kept beside the tokens and written once a
 //! minute. Whoever signed in by a token's id and secret sends a JWT instead, which is looked up there as well
-//! ([`principal`]). Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
+//! ([`principal`]), or one of an issuer of OpenID Connect ([`issuer`]). Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
 
 mod answer;
+mod issuer;
+mod key_cache;
 mod known;
 mod principal;
 
@@ -14,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use http::{HeaderMap, header};
 use jiff::Timestamp;
 use punctual_jwt::Parsed;
@@ -24,6 +27,9 @@ use tokio::sync::Mutex;
 use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::answer::Unidentified;
+use self::issuer::Issuer;
+pub use self::issuer::{IssuerSettings, Rule};
+pub use self::key_cache::KeySource;
 use self::known::Known;
 use self::principal::Signer;
 
@@ -57,6 +63,7 @@ pub struct Access {
     /// Held while tokens are read and put in place: an older reading must not take the place of a newer one.
     reading: Mutex<bool>,
     signer: Signer,
+    issuers: Vec<Issuer>,
 }
 
 impl Access {
@@ -64,14 +71,21 @@ impl Access {
     pub fn new(store: Arc<dyn Callers>, clock: Arc<dyn Clock>, mode: AccessMode) -> Self {
         let required = AtomicBool::new(mode != AccessMode::Off);
         let (known, reading, signer) = (RwLock::default(), Mutex::new(false), Signer::default());
-        Self { store, clock, mode, known, required, reading, signer }
+        Self { store, clock, mode, known, required, reading, signer, issuers: Vec::new() }
+    }
+
+    /// The same that also takes tokens of issuers of OpenID Connect. Their keys are fetched while it is
+    /// [attended](Self::attend).
+    pub fn with_issuers(mut self, issuers: Vec<IssuerSettings>) -> Self {
+        self.issuers = issuers.into_iter().map(Issuer::new).collect();
+        self
     }
 
     /// Reads the tokens anew. What was changed before the call is in force after it.
     pub async fn refresh(&self) -> Result<(), Trouble> {
         let mut read_once = self.reading.lock().await;
         let tokens = self.store.tokens().await?;
-        let any = !tokens.is_empty();
+        let any = !tokens.is_empty() || !self.issuers.is_empty();
         let known = Arc::new(Known::new(tokens, &self.known()));
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
         if self.mode == AccessMode::Auto && (any || !*read_once) {
@@ -86,13 +100,18 @@ impl Access {
         self.required.load(Ordering::Acquire)
     }
 
-    /// Whether there is no token at all.
+    /// Whether nobody can say who they are: there is no token at all, and no issuer.
     pub fn is_empty(&self) -> bool {
-        self.known().is_empty()
+        self.known().is_empty() && self.issuers.is_empty()
     }
 
-    /// Follows changes and notes uses, for ever.
+    /// Follows changes, notes uses and fetches the keys of issuers, for ever.
     pub async fn attend(&self) {
+        let issuers = self.issuers.iter().map(|issuer| issuer.keys.attend());
+        tokio::join!(self.attend_tokens(), join_all(issuers));
+    }
+
+    async fn attend_tokens(&self) {
         let mut changes = self.store.token_changes();
         let mut ticks = tokio::time::interval(NOTE_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -137,7 +156,10 @@ impl Access {
         let token = read_bearer(headers, now)?;
         let Some(secret) = TokenSecret::parse(token) else {
             let parsed = Parsed::read(token).map_err(|_| Unidentified::Invalid { why: NO_TOKEN, now })?;
-            return self.principal(token, parsed).await?.ok_or_else(|| Unidentified::unknown(now));
+            return match self.issuers.iter().find(|issuer| issuer.is_claimed_by(&parsed)) {
+                Some(issuer) => issuer.identify(token, parsed, now).await,
+                None => self.principal(token, parsed).await?.ok_or_else(|| Unidentified::unknown(now)),
+            };
         };
         let known = self.known();
         let Some(entry) = known.find(&secret.hash()) else { return Err(Unidentified::unknown(now)) };

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use access::{Access, AccessMode};
+pub use access::{Access, AccessMode, IssuerSettings, KeySource, Rule};
 pub use audit::{Head, Verification};
 pub use auditor::Auditor;
 pub use doctor::{Checkup, Connections, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};

@@ -369,6 +369,12 @@ impl ApiError {
         Self::new(500, "InternalServerError", message)
     }
 
+    /// 503: who calls can't be found out, since the issuer of the token does not give its keys.
+    pub fn issuer_unavailable() -> Self {
+        let message = "The keys of the token's issuer could not be fetched. Please try again.";
+        Self::new(503, "ServiceUnavailable", message)
+    }
+
     /// 503: come back later.
     pub fn unavailable() -> Self {
         Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")

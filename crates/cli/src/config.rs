@@ -5,6 +5,7 @@
 //! `SocketAddr`, a log filter is ready for use.
 
 mod filter;
+mod issuer;
 mod layer;
 mod limits;
 mod plans;
@@ -19,6 +20,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 pub(crate) use self::filter::LogFilter;
+pub(crate) use self::issuer::{IssuerConfig, RuleConfig};
 pub(crate) use self::layer::{Override, environment, load};
 pub(crate) use self::limits::LimitsConfig;
 pub(crate) use self::plans::Plans;
@@ -71,6 +73,7 @@ pub(crate) struct Server {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Auth {
     pub(crate) mode: AuthMode,
+    pub(crate) issuers: Vec<IssuerConfig>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -10,6 +10,7 @@ mod echo;
 mod fire;
 mod gate;
 mod inspect;
+mod issuer;
 mod keys;
 mod listener;
 mod log;

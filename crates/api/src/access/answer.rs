@@ -24,7 +24,7 @@ pub(crate) enum Unidentified {
 impl Unidentified {
     /// By a token that there is not.
     pub(crate) fn unknown(now: Timestamp) -> Self {
-        let why = "It is unknown: it was revoked or rotated, or another server made it. An owner can make a new one.";
+        let why = "It is unknown: it was revoked or rotated, or another server or issuer made it. An owner can make a new one.";
         Self::Invalid { why, now }
     }
 
@@ -36,6 +36,11 @@ impl Unidentified {
     /// By a JWT that is not good yet.
     pub(crate) fn too_early(now: Timestamp) -> Self {
         Self::Invalid { why: "It is not valid yet: the clock of its issuer is ahead.", now }
+    }
+
+    /// The issuer of a JWT can't be asked for its keys.
+    pub(crate) fn issuer_unavailable() -> Self {
+        Self::Undecided(ApiError::issuer_unavailable())
     }
 
     /// The store did not say.

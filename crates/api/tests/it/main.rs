@@ -12,6 +12,7 @@ mod docs;
 mod doctor;
 mod history;
 mod host;
+mod issuer;
 mod job;
 mod limit;
 mod limits;

@@ -9,7 +9,7 @@ use axum::body::Body;
 use http::{HeaderMap, Request, Response, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{Access, AccessMode, ApiState, Auditor, Limiter, Openers, Settings};
+use punctual_api::{Access, AccessMode, ApiState, Auditor, IssuerSettings, Limiter, Openers, Settings};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
@@ -83,19 +83,30 @@ impl World {
         Self::build(Settings::default(), mode)
     }
 
+    /// The same that takes tokens of issuers of OpenID Connect.
+    pub(crate) fn with_issuers(issuers: Vec<IssuerSettings>) -> Self {
+        let store = Arc::new(MemoryStore::new());
+        Self::build_on(store, Settings::default(), AccessMode::Auto, |access| access.with_issuers(issuers))
+    }
+
     /// Another server with the same store.
     pub(crate) fn on(store: Arc<MemoryStore>, mode: AccessMode) -> Self {
-        Self::build_on(store, Settings::default(), mode)
+        Self::build_on(store, Settings::default(), mode, |access| access)
     }
 
     pub(crate) fn build(settings: Settings, mode: AccessMode) -> Self {
-        Self::build_on(Arc::new(MemoryStore::new()), settings, mode)
+        Self::build_on(Arc::new(MemoryStore::new()), settings, mode, |access| access)
     }
 
-    fn build_on(store: Arc<MemoryStore>, settings: Settings, mode: AccessMode) -> Self {
+    fn build_on(
+        store: Arc<MemoryStore>,
+        settings: Settings,
+        mode: AccessMode,
+        more: impl FnOnce(Access) -> Access,
+    ) -> Self {
         let clock = Arc::new(ManualClock(Mutex::new("2026-11-15T12:00:00Z".parse().unwrap())));
         let inspector = Arc::new(Told::default());
-        let access = Arc::new(Access::new(store.clone(), clock.clone(), mode));
+        let access = Arc::new(more(Access::new(store.clone(), clock.clone(), mode)));
         let auditor = Arc::new(Auditor::new(store.clone(), clock.clone(), true, None));
         let state = ApiState {
             store: store.clone(),

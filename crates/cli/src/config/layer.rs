@@ -19,6 +19,9 @@ const DEFAULTS: &str = include_str!("../../../../config.default.toml");
 const PREFIX: &str = "PUNCTUAL_";
 const SEPARATOR: &str = "__";
 
+/// Settings that are lists of sections, which only a file can have.
+const LISTS_OF_SECTIONS: [&str; 1] = ["auth.issuers"];
+
 /// A setting of the command line, which is above all others.
 pub(crate) struct Override {
     /// The option by which it is given.
@@ -107,6 +110,9 @@ impl Layers {
     /// Adds a setting that is written as text, which is read as the type of its default.
     fn add_text(&mut self, path: &[String], text: &str, source: Source<'_>) {
         let value = match find(&self.defaults, path) {
+            Some(_) if is_list_of_sections(path) => {
+                Err(format!("must be in a file, as sections [[{}]]", path.join(".")))
+            }
             Some(default) => typed(default, text),
             // There is no such setting, whatever its value.
             None => Ok(Value::String(text.to_owned())),
@@ -127,7 +133,12 @@ impl Layers {
         let Some(default) = find(&self.defaults, path) else {
             return Err("there is no such setting; config.default.toml lists them all".to_owned());
         };
-        if !fits(default, value) {
+        if is_list_of_sections(path) {
+            let sections = value.as_array().is_some_and(|items| items.iter().all(Value::is_table));
+            if !sections {
+                return Err(format!("must be sections [[{}]], not {}", path.join("."), article(value)));
+            }
+        } else if !fits(default, value) {
             return Err(format!("must be {}, not {}", wanted(default), article(value)));
         }
         let mut alone = self.defaults.clone();
@@ -148,6 +159,10 @@ impl Layers {
         }
         read(self.settings).map_err(|why| WrongUsage(format!("the settings are not usable: {why}")))
     }
+}
+
+fn is_list_of_sections(path: &[String]) -> bool {
+    LISTS_OF_SECTIONS.contains(&path.join(".").as_str())
 }
 
 fn read_file(path: &Path) -> Result<Table, WrongUsage> {

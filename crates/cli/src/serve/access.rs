@@ -9,6 +9,7 @@ use punctual_runner::{Supervisor, Tasks};
 use punctual_store::Callers;
 use punctual_store_sqlite::layout;
 
+use super::issuer;
 use super::welcome::quoted;
 use crate::clock::RealClock;
 use crate::config::{AuthMode, Config};
@@ -26,7 +27,11 @@ pub(super) fn check_listen(config: &Config) -> Result<(), WrongUsage> {
             config.server.listen
         )));
     }
-    if config.data.dir.join(layout::DATABASE).exists() { Ok(()) } else { Err(nobody_may_call(config)) }
+    if !config.auth.issuers.is_empty() || config.data.dir.join(layout::DATABASE).exists() {
+        Ok(())
+    } else {
+        Err(nobody_may_call(config))
+    }
 }
 
 /// Knows who may call from now on.
@@ -37,7 +42,8 @@ pub(super) async fn open(config: &Config, store: Arc<dyn Callers>) -> anyhow::Re
         AuthMode::Auto if local => AccessMode::Auto,
         AuthMode::Auto | AuthMode::Required => AccessMode::Required,
     };
-    let access = Access::new(store, Arc::new(RealClock), mode);
+    let issuers = issuer::open(&config.auth.issuers)?;
+    let access = Access::new(store, Arc::new(RealClock), mode).with_issuers(issuers);
     access.refresh().await.context("could not read the tokens")?;
     if !local && access.is_empty() {
         return Err(nobody_may_call(config).into());

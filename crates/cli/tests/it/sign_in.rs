@@ -115,3 +115,21 @@ fn tenant_and_subscriptions_are_settings_and_must_be_guids() {
         assert!(error.contains(key), "{error}");
     }
 }
+
+#[test]
+fn with_an_issuer_of_tokens_a_server_may_listen_for_others_though_nobody_has_one_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("punctual.toml");
+    // Nobody is there to give keys.
+    let issuer = "[[auth.issuers]]\nissuer = \"http://127.0.0.1:1\"\naudience = \"a\"\nrules = []\n";
+    std::fs::write(&config, issuer).unwrap();
+    let arguments = ["--role", "api", "--listen", "0.0.0.0:0", "--config", config.to_str().unwrap()];
+    let mut server = Server::start(&folder.path().join("data"), &arguments);
+    server.address = server.address.replace("0.0.0.0", "127.0.0.1");
+    assert_eq!(server.call("GET", "/tenants?api-version=1", None).status, 401);
+    // {"alg":"ES256","kid":"1"}.{"iss":"http://127.0.0.1:1"}
+    let token = "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJpc3MiOiJodHRwOi8vMTI3LjAuMC4xOjEifQ.AAAA";
+    let answer = server.call_as(Some(token), "GET", "/tenants?api-version=1", None);
+    assert_eq!((answer.status, answer.body["error"]["code"].as_str()), (503, Some("ServiceUnavailable")));
+    server.stop();
+}

@@ -84,6 +84,42 @@ fn what_is_wrong_in_a_file_is_told_with_its_key() {
         "[server]\nmonitoring_listen = \":8381\"",
         "server.monitoring_listen: ':8381' is not an address and port, such as 127.0.0.1:8382",
     );
+    check(
+        "[auth]\nissuers = [\"x\"]",
+        "auth.issuers: must be sections [[auth.issuers]], not a list of something else",
+    );
+    let issuer = "[[auth.issuers]]\naudience = \"a\"\nrules = []\nissuer = ";
+    check(
+        &format!("{issuer}\"http://login.example.com\""),
+        "auth.issuers: issuer 'http://login.example.com' must begin with https://, unless it is on this machine, such as \
+         https://login.example.com/realms/team",
+    );
+    check(
+        &format!("{issuer}\"https://l\"\nallowance_seconds = 601"),
+        "auth.issuers: allowance_seconds must be at most 600, not 601",
+    );
+    check(
+        &format!("{issuer}\"https://l\"\nrole = 1"),
+        "auth.issuers: unknown field `role`, expected one of `issuer`, `audience`, `allowance_seconds`, `ca_file`, `rules`",
+    );
+    check("[[auth.issuers]]\nissuer = \"https://l\"\nrules = []", "auth.issuers: missing field `audience`");
+    let rule = |role: &str, scope: &str| {
+        let rule = format!(
+            "[[auth.issuers.rules]]\nclaim = \"c\"\nvalue = \"v\"\nrole = \"{role}\"\nscope = \"{scope}\"\n"
+        );
+        format!("[[auth.issuers]]\nissuer = \"https://l\"\naudience = \"a\"\n{rule}")
+    };
+    check(
+        &rule("king", "/"),
+        "auth.issuers: unknown role 'king'; use reader, operator, contributor or owner",
+    );
+    check(
+        &rule("reader", "x"),
+        "auth.issuers: scope 'x' is no scope: use /, /subscriptions/{s}, /subscriptions/{s}/resourceGroups/{g} or the id of a \
+         job collection",
+    );
+    let config = from_file(&rule("reader", "/subscriptions/s")).unwrap();
+    assert_eq!((config.auth.issuers[0].allowance_seconds, config.auth.issuers[0].rules.len()), (60, 1));
     check("[tls]\nmode = \"on\"", "tls.mode: unknown mode 'on'; use off, self-signed or files");
     check(
         "[server]\nstop_grace_seconds = \"10\"",
@@ -125,6 +161,7 @@ fn what_is_wrong_in_the_environment_is_told_with_its_key_and_its_variable() {
     let unknown = "there is no such setting; config.default.toml lists them all";
     check("PUNCTUAL_SERVER__LISTN", "x", &format!("server.listn: {unknown}"));
     check("PUNCTUAL_SERVER__LISTEN__PORT", "x", &format!("server.listen.port: {unknown}"));
+    check("PUNCTUAL_AUTH__ISSUERS", "x", "auth.issuers: must be in a file, as sections [[auth.issuers]]");
     check("PUNCTUAL_CLOCK__SPEED", "fast", "clock.speed: must be a number such as 1.0");
     check("PUNCTUAL_RUNNER__SLOTS", "1.5", "runner.slots: must be a whole number such as 16384");
     check("PUNCTUAL_INSPECTOR__ENABLED", "yes", "inspector.enabled: must be true or false");
