@@ -14,6 +14,9 @@ pub(super) const RANGES_MAX: usize = 1_000;
 /// The most occurrences that are visited when a rule is replaced, which takes some ten milliseconds.
 const RETIMED_MAX: usize = 10_000;
 
+/// The most instants that are kept although the rule does not yield them.
+const OTHERS_MAX: usize = 100;
+
 /// The first occurrence at or after the occurrence `at` that has no outcome yet.
 pub(crate) fn pass(ahead: &[OccurrenceRange], timetable: &Timetable, at: Timestamp) -> Option<Timestamp> {
     let mut next = at;
@@ -65,13 +68,18 @@ pub(super) fn forget_passed(progress: &mut Progress) {
     progress.ahead.retain(|range| Some(range.last_at) > past_at);
 }
 
-/// Occurrences, in order, as ranges of a timetable; leaves out instants that it does not yield.
+/// Occurrences, in order, as ranges of a timetable. Instants that it does not yield are kept as well, since a later
+/// edit may bring back the rule that did; but only if they are few, because each takes a range of its own.
 pub(super) fn ranges(
     timetable: &Timetable,
     starts: impl IntoIterator<Item = Timestamp>,
 ) -> Vec<OccurrenceRange> {
-    let starts = starts.into_iter().filter(|&at| timetable.contains(at));
-    join(timetable, starts.map(|at| OccurrenceRange { first_at: at, last_at: at }))
+    let (mut kept, others): (Vec<_>, Vec<_>) = starts.into_iter().partition(|&at| timetable.contains(at));
+    if others.len() <= OTHERS_MAX {
+        kept.extend(others);
+        kept.sort_unstable();
+    }
+    join(timetable, kept.into_iter().map(|at| OccurrenceRange { first_at: at, last_at: at }))
 }
 
 /// Joins ranges, ordered by their first occurrence, that have no occurrence between them.
@@ -92,8 +100,8 @@ pub(super) fn join(
     joined
 }
 
-/// The occurrences that an old rule started ahead, as ranges of the rule that replaces it: only instants that
-/// both yield, since the new rule may yield others between them. Ranges with too many occurrences to visit stay
+/// The occurrences that an old rule started ahead, as ranges of the rule that replaces it, which may yield
+/// others between them. Ranges with too many occurrences to visit stay
 /// as they are: then the new rule misses some rather than fire one twice.
 pub(super) fn retimed(ahead: &[OccurrenceRange], old: &Timetable, new: &Timetable) -> Vec<OccurrenceRange> {
     let (mut starts, mut rest) = (Vec::new(), Vec::new());

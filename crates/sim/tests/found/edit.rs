@@ -45,3 +45,18 @@ fn a_run_in_flight_during_a_disable_is_run_once() {
 fn a_claim_that_was_taken_away_settles_nothing() {
     check(&[Put(0, EVERY_HOUR), TickTo(0, Fired), Expire(0), Tick(1), Resume(0), Tick(0)]);
 }
+
+#[test]
+fn what_was_fired_ahead_of_its_time_is_remembered_by_a_rule_that_comes_back() {
+    let job = Sketch { every: Some((10, Minute)), end: Some(15_591_859), retry: Default, ..EVERY_HOUR };
+    let wait = [1_728_000_000, 345_600_000, 345_600_000, 4_320_000_000, 4_320_000_000].map(Advance);
+    let ahead = [Answer(1, Hang, 5), Advance(4_320_000_000), Put(1, job), Jump(259_200_000), Tick(0)];
+    let back = [
+        Patch(1, Start(Some(15_194_472))),
+        Jump(-259_200_000),
+        Repair(0),
+        Patch(1, Start(None)),
+        Advance(1_728_000_000),
+    ];
+    check(&[&wait[..], &ahead[..], &back[..]].concat());
+}
