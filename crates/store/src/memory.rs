@@ -50,6 +50,13 @@ impl MemoryStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Wakes whoever waits for the agenda, if an entry of it was moved.
+    fn wake_if(&self, moved: bool) {
+        if moved {
+            self.wake();
+        }
+    }
+
     fn wake(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }

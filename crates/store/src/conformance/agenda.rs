@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Entry, RecordStatus, Sku};
+use punctual_model::{Collection, Entry, Quota, RecordStatus, Sku};
 
 use super::world::{MANY, World, a_collection, at, names};
 use crate::Store;
@@ -162,6 +162,9 @@ pub async fn what_moves_no_entry_wakes_nobody(store: Arc<dyn Store>) {
     assert!(!changes.has_changed().unwrap(), "the job is done");
     world.store.release(&[claim.fence]).await.unwrap();
     assert!(!changes.has_changed().unwrap(), "the claim had ended");
+    let sized = Collection { quota: Some(Quota::default()), ..collection };
+    world.put_collection(sized).await.unwrap();
+    assert!(!changes.has_changed().unwrap(), "no job of the collection was changed");
 }
 
 pub async fn a_moved_entry_is_found_at_its_new_time_only(store: Arc<dyn Store>) {

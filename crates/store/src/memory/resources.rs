@@ -29,8 +29,9 @@ impl Resources for MemoryStore {
     }
 
     async fn put_collection(&self, write: CollectionWrite) -> Result<Collection, WriteError> {
+        let moves = !write.jobs.is_empty();
         let collection = self.state().put_collection(write)?;
-        self.wake();
+        self.wake_if(moves);
         Ok(collection)
     }
 
@@ -42,9 +43,10 @@ impl Resources for MemoryStore {
         let mut state = self.state();
         let jobs: Vec<Job> = state.jobs_of(key).cloned().collect();
         let write = decide(state.collections.get(key), &jobs).ok_or(Refusal::Declined)?;
+        let moves = !write.jobs.is_empty();
         let collection = state.put_collection(write)?;
         drop(state);
-        self.wake();
+        self.wake_if(moves);
         Ok(collection)
     }
 
@@ -56,6 +58,8 @@ impl Resources for MemoryStore {
         let mut state = self.state();
         let deleted = state.remove_collection(key);
         state.note(note.as_ref().filter(|_| deleted));
+        drop(state);
+        self.wake_if(deleted);
         Ok(deleted)
     }
 
@@ -94,6 +98,8 @@ impl Resources for MemoryStore {
         let mut state = self.state();
         let deleted = state.remove_job(key);
         state.note(note.as_ref().filter(|_| deleted));
+        drop(state);
+        self.wake_if(deleted);
         Ok(deleted)
     }
 
@@ -136,6 +142,8 @@ impl Resources for MemoryStore {
         }
         let deleted = state.groups.remove(key).is_some();
         state.note(note.as_ref().filter(|_| deleted));
+        drop(state);
+        self.wake_if(!collections.is_empty());
         Ok(deleted)
     }
 
