@@ -4,9 +4,10 @@
 //! rules, and connects only to those that are allowed. The addresses that are checked are those that are connected
 //! to: the name is not resolved again. Addresses of this server itself are refused.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -22,6 +23,9 @@ use crate::resolve::{Resolver, Unresolved};
 /// How long one address is tried before the next one is tried in parallel (RFC 8305 suggests 250 ms).
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// How long a name of this server may take to resolve while something else is connected to.
+const OWN_NAME_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// How many addresses of one name are tried.
 const ADDRESSES_MAX: usize = 8;
 
@@ -32,6 +36,8 @@ pub(crate) struct Dialer {
     timeout: Duration,
     /// Unset if actions may call this server.
     own: OnceLock<OwnAddresses>,
+    /// What the names of this server resolved to last: they count where they don't resolve now.
+    own_resolved: Mutex<HashMap<Box<str>, Arc<[IpAddr]>>>,
 }
 
 /// A connection and the address of its peer.
@@ -73,7 +79,13 @@ impl Deadline {
 impl Dialer {
     /// `timeout` is how long an attempt may take.
     pub(crate) fn new(egress: Egress, timeout: Duration) -> Self {
-        Self { egress, resolver: Resolver::new(), timeout, own: OnceLock::new() }
+        Self {
+            egress,
+            resolver: Resolver::new(),
+            timeout,
+            own: OnceLock::new(),
+            own_resolved: Mutex::default(),
+        }
     }
 
     /// Refuses these addresses from now on. Only the first call counts.
@@ -135,7 +147,7 @@ impl Dialer {
             return Err(DialError::Refused { refusal, port });
         }
         // One is enough: a name that leads to this server and elsewhere must not get through now and then.
-        if let Some(own) = self.own_address(&allowed, port, deadline).await {
+        if let Some(own) = self.own_address(&allowed, port).await {
             return Err(DialError::Own(own));
         }
         let connected = match allowed.as_slice() {
@@ -151,26 +163,13 @@ impl Dialer {
 
 impl Dialer {
     /// Returns the first of some addresses that leads to this server.
-    async fn own_address(
-        &self,
-        addresses: &[SocketAddr],
-        port: u16,
-        deadline: Deadline,
-    ) -> Option<SocketAddr> {
+    async fn own_address(&self, addresses: &[SocketAddr], port: u16) -> Option<SocketAddr> {
         let own = self.own.get()?;
         if let Some(found) = addresses.iter().find(|address| own.listens_at(**address)) {
             return Some(*found);
         }
         for name in own.names_at(port) {
-            let resolved = match without_brackets(name).parse::<IpAddr>() {
-                Ok(address) => vec![address],
-                // Where it does not resolve, nobody reaches this server by it.
-                Err(_) => match deadline.limit(self.resolver.resolve(name)).await {
-                    Some(Ok(resolved)) => resolved.to_vec(),
-                    Some(Err(_)) | None => continue,
-                },
-            };
-            let resolved: Vec<IpAddr> = resolved.iter().map(IpAddr::to_canonical).collect();
+            let resolved = self.own_name(name).await;
             // Other services may share the address of a proxy: the operator can allow exactly that address.
             let leads_here = |address: &&SocketAddr| {
                 views(address.ip()).any(|view| resolved.contains(&view) && !self.egress.allows_exactly(view))
@@ -180,6 +179,25 @@ impl Dialer {
             }
         }
         None
+    }
+}
+
+impl Dialer {
+    /// What a name of this server resolves to, or did last. Where it never did, nobody reaches this server by it. A name
+    /// server that does not answer must not keep actions from other addresses.
+    async fn own_name(&self, name: &str) -> Arc<[IpAddr]> {
+        if let Some(address) = address(without_brackets(name)) {
+            return Arc::new([address.to_canonical()]);
+        }
+        let last = || self.own_resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        match tokio::time::timeout(OWN_NAME_TIME_MAX, self.resolver.resolve(name)).await {
+            Ok(Ok(found)) => {
+                let found: Arc<[IpAddr]> = found.iter().map(IpAddr::to_canonical).collect();
+                last().insert(name.into(), Arc::clone(&found));
+                found
+            }
+            Ok(Err(_)) | Err(_) => last().get(name).cloned().unwrap_or_default(),
+        }
     }
 }
 

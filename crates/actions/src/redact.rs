@@ -7,6 +7,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 /// What most programs leave as it is when they percent-encode.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// How many cookies of a header are looked for one by one. Each text is searched for each of them.
+const COOKIES_MAX: usize = 64;
+
 /// Shorter secrets are not redacted: they would match ordinary text.
 const LENGTH_MIN: usize = 4;
 
@@ -27,9 +30,9 @@ impl Redactor {
 
     fn add_one(&mut self, secret: &str) {
         if secret.len() >= LENGTH_MIN && !self.0.iter().any(|known| **known == *secret) {
-            self.0.push(secret.into());
             // The longest first: if one secret contains another, all of it is redacted.
-            self.0.sort_by_key(|known| std::cmp::Reverse(known.len()));
+            let place = self.0.partition_point(|known| known.len() > secret.len());
+            self.0.insert(place, secret.into());
         }
     }
 
@@ -41,7 +44,7 @@ impl Redactor {
         if let Some((_, credentials)) = value.split_once(' ') {
             self.add(credentials.trim());
         }
-        for pair in value.split(';') {
+        for pair in value.split(';').take(COOKIES_MAX) {
             if let Some((_, value)) = pair.split_once('=') {
                 self.add(value.trim());
             }

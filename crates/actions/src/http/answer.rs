@@ -42,10 +42,16 @@ impl Answer {
 
 fn write_headers(text: &mut String, headers: &HeaderMap, redactor: &Redactor) {
     let limit = text.len() + HEADERS_BYTES_MAX;
+    let mut read = 0;
     for name in headers.keys().filter(|name| !describes_content(name)) {
         let mut line = String::with_capacity(64);
         write_name(&mut line, name.as_str());
         for (index, value) in headers.get_all(name).iter().enumerate() {
+            // Redacting makes a text shorter, but what is far more than can be kept is not searched for secrets.
+            read += value.len();
+            if read > 2 * HEADERS_BYTES_MAX {
+                return;
+            }
             line.push_str(if index == 0 { ": " } else { ", " });
             line.extend(redactor.redact(String::from_utf8_lossy(value.as_bytes())).chars().map(storable));
         }
