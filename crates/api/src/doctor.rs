@@ -269,9 +269,9 @@ fn explain(kind: FindingKind) -> (&'static str, &'static str) {
             "Look for errors in the server's log. A restart is safe: it reads the agenda anew.",
         ),
         FindingKind::Backlog => (
-            "The job is due and waits, because its target or the whole server is busy.",
-            "See whether the target answers slowly. Raise runner.slots_per_target or runner.slots, or spread the \
-             jobs over time.",
+            "The job is due and waits, because its target, its collection or the whole server is busy.",
+            "See whether the targets answer slowly. Raise runner.slots_per_target, runner.slots_per_collection or \
+             runner.slots, or spread the jobs over time.",
         ),
         FindingKind::StaleClaim => (
             "The job was taken to be fired and came to no end, though no attempt takes that long.",
