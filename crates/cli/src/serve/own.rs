@@ -16,13 +16,30 @@ pub(super) fn addresses(config: &Config, listeners: &[SocketAddr], echo: Option<
             own.add_name(name, bound.port());
         }
     }
-    if let Some((host, port)) = public_host(&config.server.public_url) {
+    for (host, port) in names(&config.server.public_url, &config.server.hosts, listeners) {
         own.add_name(&host, port);
     }
     if let Some(echo) = echo {
         own.exempt(echo);
     }
     own
+}
+
+/// The ports of a proxy in front of the server, where no URL says which.
+const PROXY_PORTS: [u16; 2] = [80, 443];
+
+/// The names by which callers reach the server, with each port at which that may be.
+fn names(public_url: &str, hosts: &[String], listeners: &[SocketAddr]) -> Vec<(String, u16)> {
+    let public = public_host(public_url);
+    let mut ports: Vec<u16> = listeners.iter().map(SocketAddr::port).chain(PROXY_PORTS).collect();
+    ports.extend(public.as_ref().map(|(_, port)| *port));
+    // What else listens on this machine is not this server.
+    let named = hosts.iter().filter(|host| !host.eq_ignore_ascii_case("localhost"));
+    let mut names: Vec<(String, u16)> =
+        named.flat_map(|host| ports.iter().map(|port| (host.clone(), *port))).chain(public).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// The host and port of the public URL.
@@ -35,6 +52,23 @@ fn public_host(url: &str) -> Option<(String, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_of_the_server_count_at_each_port_where_it_may_be_reached() {
+        let listener = ["127.0.0.1:8380".parse().unwrap()];
+        let hosts = ["a.example".to_owned(), "Localhost".to_owned()];
+        let found = names("https://b.example:8443", &hosts, &listener);
+        let found: Vec<(&str, u16)> = found.iter().map(|(host, port)| (host.as_str(), *port)).collect();
+        let expected = [
+            ("a.example", 80),
+            ("a.example", 443),
+            ("a.example", 8380),
+            ("a.example", 8443),
+            ("b.example", 8443),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(names("", &[], &listener), []);
+    }
 
     #[test]
     fn the_public_url_has_the_port_of_its_scheme() {
