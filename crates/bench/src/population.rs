@@ -29,7 +29,7 @@ pub(crate) fn job(number: usize) -> String {
 pub(crate) fn write(method: &str, path: &str, query: &str, body: &str, into: &mut Vec<u8>) {
     let mut text = String::with_capacity(512 + body.len());
     // Writing to a string can't fail.
-    let _ = write!(text, "{method} {path}?{VERSION}{query} HTTP/1.1\r\nhost: bench\r\n");
+    let _ = write!(text, "{method} {path}?{VERSION}{query} HTTP/1.1\r\nhost: localhost\r\n");
     if !body.is_empty() {
         let _ = write!(text, "content-type: application/json\r\ncontent-length: {}\r\n", body.len());
     }
