@@ -143,6 +143,14 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     if tls.is_none() && !bound.ip().is_loopback() {
         tracing::warn!("tokens go over the network in clear: serve TLS, or let a proxy do so");
     }
+    if !access.required()
+        && (!config.server.trusted_proxies.is_empty() || !config.server.public_url.is_empty())
+    {
+        tracing::warn!(
+            "a proxy leads others here (server.trusted_proxies, server.public_url), and nobody is asked who they are: \
+             make a token, or set auth.mode to \"required\""
+        );
+    }
     let attending = Attending::start(&access, supervisor);
     let auditing = Auditing::start(&auditor, supervisor);
     let stopper = Stopper::default();

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use http::{Request, Version, header};
-use punctual_api::{AccessMode, Hosts, Settings};
+use punctual_api::{AccessMode, Hosts, Peer, Settings};
 use punctual_model::access::Role;
 
 use crate::world::{Answer, World, request, target};
@@ -196,4 +196,29 @@ async fn the_listener_for_probes_asks_nobody_and_serves_nothing_else() {
     // No page of another site reads there what was found.
     world.monitor(request("GET", "/doctor", (header::HOST, "evil.example"))).await.is(421);
     world.monitor(request("GET", "/healthz", (header::HOST, "evil.example"))).await.is(200);
+}
+
+#[tokio::test]
+async fn the_audit_log_says_where_a_request_came_from_through_trusted_proxies() {
+    let settings = Settings { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..Settings::default() };
+    let world = World::build(settings, AccessMode::Auto);
+    let owner = world.token("owner", &[(Role::Owner, "/")]).await;
+    for (name, peer) in [("Jc", "10.0.0.1:5"), ("Other", "192.0.2.1:5")] {
+        let mut put = request("PUT", name, (header::AUTHORIZATION, &format!("Bearer {owner}")));
+        put.headers_mut().insert("x-forwarded-for", "203.0.113.9, 198.51.100.7".parse().unwrap());
+        put.extensions_mut().insert(Peer(peer.parse().unwrap()));
+        *put.body_mut() = Body::from(r#"{"location": "West US"}"#);
+        world.send(put).await.is(201);
+    }
+    let path = "/audit?api-version=2026-11-01";
+    let listed =
+        world.send(request("GET", path, (header::AUTHORIZATION, &format!("Bearer {owner}")))).await.is(200);
+    let mut sources: Vec<&str> = listed.body["value"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["source"].as_str().unwrap())
+        .collect();
+    sources.sort_unstable();
+    assert_eq!(sources, ["192.0.2.1", "198.51.100.7"]);
 }

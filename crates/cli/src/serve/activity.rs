@@ -6,7 +6,8 @@
 //! ```
 //!
 //! (*) The API bounds how long a body may take. At any time an answer that nobody reads is cut off: what the caller does
-//! not take may wait for 30 seconds in all, less one for every 4 KiB that it did take.
+//! not take may wait for 30 seconds in all, less one for every 4 KiB that it did take. Over HTTP/2, where a caller says
+//! how much it takes of each answer, some part of some answer must be taken within 30 seconds.
 //!
 //! Over HTTP/2 bytes that arrive between requests say little: they may be acknowledgements or pings. There a connection
 //! stays idle until the next request.
@@ -46,6 +47,9 @@ struct State {
     in_flight: usize,
     http2: bool,
     unread: Unread,
+    /// How many answers have a part that was not asked for yet, and when the last part was.
+    untaken: usize,
+    taken_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +70,8 @@ struct Unread {
 
 impl Activity {
     pub(super) fn new(place: Place) -> Arc<Self> {
-        let (phase, since) = (Phase::Opened, Instant::now());
-        let state = State { phase, since, in_flight: 0, http2: false, unread: Unread::default() };
+        let (phase, since, unread) = (Phase::Opened, Instant::now(), Unread::default());
+        let state = State { phase, since, in_flight: 0, http2: false, unread, untaken: 0, taken_at: since };
         Arc::new(Self { place, state: Mutex::new(state) })
     }
 
@@ -81,6 +85,9 @@ impl Activity {
         let state = self.state();
         if let Some(since) = state.unread.waiting_since {
             return Some(since + UNREAD_TIME_MAX.saturating_sub(state.unread.waited));
+        }
+        if state.untaken > 0 {
+            return Some(state.taken_at + UNREAD_TIME_MAX);
         }
         let time_max = match state.phase {
             _ if state.in_flight > 0 => return None,
@@ -100,7 +107,7 @@ impl Activity {
             self.place.busy();
         }
         drop(state);
-        Asking(Arc::clone(self))
+        Asking { activity: Arc::clone(self), untaken: false }
     }
 
     /// Bytes arrived.
@@ -155,11 +162,42 @@ impl Activity {
 }
 
 /// A request that is being answered.
-pub(super) struct Asking(Arc<Activity>);
+pub(super) struct Asking {
+    activity: Arc<Activity>,
+    /// Whether a part of the answer is there that nobody has asked for yet.
+    untaken: bool,
+}
+
+impl Asking {
+    /// There is an answer, or more of it, for the caller to take.
+    pub(super) fn offered(&mut self) {
+        self.set_untaken(true);
+    }
+
+    /// The caller takes what is there.
+    pub(super) fn taken(&mut self) {
+        self.set_untaken(false);
+    }
+
+    fn set_untaken(&mut self, untaken: bool) {
+        if untaken == self.untaken {
+            return;
+        }
+        self.untaken = untaken;
+        let mut state = self.activity.state();
+        state.taken_at = Instant::now();
+        if untaken {
+            state.untaken += 1;
+        } else {
+            state.untaken -= 1;
+        }
+    }
+}
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.0.end();
+        self.taken();
+        self.activity.end();
     }
 }
 

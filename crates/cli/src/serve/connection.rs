@@ -104,9 +104,13 @@ impl Connections {
         let (app, begun) = (self.app.clone(), Arc::clone(&activity));
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(Peer(peer));
-            let asking = begun.begin(request.version());
+            let mut asking = begun.begin(request.version());
             let answering = app.call(request);
-            async move { answering.await.map(|answer| answer.map(|body| Attended { body, _asking: asking })) }
+            async move {
+                let answer = answering.await;
+                asking.offered();
+                answer.map(|answer| answer.map(|body| Attended { body, asking }))
+            }
         });
         let stream = Watched::new(stream, Arc::clone(&activity));
         let stream = refused::Stream::new(stream, Arc::clone(&self.refused));
@@ -172,7 +176,7 @@ impl Future for Time {
 /// The body of an answer, which keeps its request open until the last part of it was taken.
 struct Attended {
     body: Body,
-    _asking: Asking,
+    asking: Asking,
 }
 
 impl HttpBody for Attended {
@@ -183,7 +187,14 @@ impl HttpBody for Attended {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
+        let this = self.get_mut();
+        this.asking.taken();
+        let frame = Pin::new(&mut this.body).poll_frame(context);
+        if let Poll::Ready(Some(_)) = &frame {
+            // hyper asks again when the caller takes more.
+            this.asking.offered();
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

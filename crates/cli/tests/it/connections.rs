@@ -163,6 +163,7 @@ fn where_a_request_comes_from_is_what_a_trusted_proxy_says() {
         assert_eq!(raw(&server.address, text), 421);
         server.stop();
         let log = std::fs::read_to_string(log).unwrap();
+        assert_eq!(log.contains("a proxy leads others here"), !trusted.is_empty(), "{log}");
         let line = log.lines().find(|line| line.contains("a request is refused")).unwrap();
         assert!(line.contains(expected), "{trusted}: {line}");
     };

@@ -135,6 +135,24 @@ async fn a_connection_over_http_2_is_kept_for_60_seconds_after_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_reads_over_http_2_is_cut_off() {
+    let Caller { stream, serving, since, stopper: _keep } = Caller::connect(64 * 1024).await;
+    // A caller that takes no byte of any answer.
+    let (mut sender, connection) = hyper::client::conn::http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let request = Request::builder().uri("http://localhost/large").body(Empty::<Bytes>::new()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    serving.await.unwrap();
+    let ended = (Instant::now() - since).as_secs();
+    assert!((30..=32).contains(&ended), "{ended}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_ends_what_is_idle_at_once() {
     let mut caller = Caller::connect(1024).await;
     caller.send("GET / HTTP/1.1\r\nhost: x\r\n\r\n").await;
