@@ -155,6 +155,9 @@ impl Access {
         let now = self.now();
         let token = read_bearer(headers, now)?;
         let Some(secret) = TokenSecret::parse(token) else {
+            if let Some(known) = self.remembered(token, now) {
+                return known;
+            }
             let parsed = Parsed::read(token).map_err(|_| Unidentified::Invalid { why: NO_TOKEN, now })?;
             return match self.issuers.iter().find(|issuer| issuer.is_claimed_by(&parsed)) {
                 Some(issuer) => issuer.identify(token, parsed, now).await,
@@ -168,6 +171,12 @@ impl Access {
         }
         entry.used(now);
         Ok(entry.caller.clone())
+    }
+
+    /// Who sent a JWT that was verified before: it is not even read again.
+    fn remembered(&self, token: &str, now: Timestamp) -> Option<Result<Caller, Unidentified>> {
+        let of_issuers = || self.issuers.iter().find_map(|issuer| issuer.remembered(token, now));
+        self.remembered_principal(token, now).or_else(of_issuers)
     }
 
     /// The tokens as they are stored, with uses that are not written yet.

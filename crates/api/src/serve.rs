@@ -65,9 +65,9 @@ async fn answer(
                 note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
                 let source = call.source.map(|source| source.to_string());
                 tracing::debug!(source, reason = ?unidentified, "a request does not show who sends it");
-                // Whoever shows nothing guesses nothing.
+                // Whoever shows nothing guesses nothing, and an issuer that can't be asked is nobody's guess.
                 let slowed = match unidentified {
-                    Unidentified::Missing => None,
+                    Unidentified::Missing | Unidentified::Undecided(_) => None,
                     _ => state.limiter.sign_in_failed(call.source, call.author.at).await,
                 };
                 return Ok(slowed.unwrap_or_else(|| unidentified.answer()));

@@ -86,28 +86,23 @@ impl Issuer {
         parsed: Parsed<'_>,
         now: Timestamp,
     ) -> Result<Caller, Unidentified> {
-        let verified = match self.remembered(token) {
-            Some(verified) => verified,
-            None => {
-                let generation = self.keys.found().generation;
-                let key = self.keys.key(parsed.key_id()).await.map_err(|no_key| match no_key {
-                    NoKey::Unknown => Unidentified::Invalid { why: "Its issuer has no such key.", now },
-                    NoKey::Unavailable => Unidentified::issuer_unavailable(),
-                })?;
-                let claims = parsed.verify(&key).map_err(|_| Unidentified::forged(now))?;
-                let verified =
-                    self.settings.read(&claims).map_err(|why| Unidentified::Invalid { why, now })?;
-                self.remember(token, verified, generation)
-            }
-        };
-        self.settings.check_times(&verified, now)?;
-        Ok(verified.caller.clone())
+        let generation = self.keys.found().generation;
+        let key = self.keys.key(parsed.key_id()).await.map_err(|no_key| match no_key {
+            NoKey::Unknown => Unidentified::Invalid { why: "Its issuer has no such key.", now },
+            NoKey::Unavailable => Unidentified::issuer_unavailable(),
+        })?;
+        let claims = parsed.verify(&key).map_err(|_| Unidentified::forged(now))?;
+        let verified = self.settings.read(&claims).map_err(|why| Unidentified::Invalid { why, now })?;
+        self.settings.holder(&self.remember(token, verified, generation), now)
     }
 
-    fn remembered(&self, token: &str) -> Option<Arc<Verified>> {
+    /// Who sent a token that was verified by the present keys.
+    pub(super) fn remembered(&self, token: &str, now: Timestamp) -> Option<Result<Caller, Unidentified>> {
         let found = self.keys.found();
         let known = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        known.tokens.get(token).filter(|_| found.usable() && known.generation == found.generation).cloned()
+        let verified =
+            known.tokens.get(token).filter(|_| found.usable() && known.generation == found.generation)?;
+        Some(self.settings.holder(verified, now))
     }
 
     /// Remembers a token, unless its key may be one that was withdrawn meanwhile.
@@ -148,7 +143,8 @@ impl IssuerSettings {
         Ok(Verified { caller, not_before: claims.seconds("nbf"), expires_at })
     }
 
-    fn check_times(&self, verified: &Verified, now: Timestamp) -> Result<(), Unidentified> {
+    /// Whose a genuine token is, if it is good now.
+    fn holder(&self, verified: &Verified, now: Timestamp) -> Result<Caller, Unidentified> {
         let allowance = self.allowance.as_secs();
         if verified.expires_at.saturating_add(allowance) <= now.as_second() {
             let expired_at = Timestamp::from_second(verified.expires_at).unwrap_or(Timestamp::MIN);
@@ -157,7 +153,7 @@ impl IssuerSettings {
         if verified.not_before.is_some_and(|at| at > now.as_second().saturating_add(allowance)) {
             return Err(Unidentified::too_early(now));
         }
-        Ok(())
+        Ok(verified.caller.clone())
     }
 }
 

@@ -158,26 +158,27 @@ impl Access {
         parsed: Parsed<'_>,
     ) -> Result<Option<Caller>, Unidentified> {
         let now = self.now();
-        let verified = match self.signer.remembered(token) {
-            Some(verified) => verified,
-            None => {
-                let key = self
-                    .signer
-                    .known_key(&*self.store)
-                    .await
-                    .map_err(|error| Unidentified::trouble(&error))?;
-                let Some(key) = key.filter(|key| parsed.key_id() == Some(key.id())) else { return Ok(None) };
-                let claims = parsed.verify(key.public()).map_err(|_| Unidentified::forged(now))?;
-                let verified = Verified::of(&claims).ok_or_else(|| Unidentified::unknown(now))?;
-                self.signer.remember(token, verified)
-            }
-        };
-        let expired = |second: i64| {
-            let expired_at = Timestamp::from_second(second).unwrap_or(Timestamp::MIN);
-            Unidentified::Expired { expired_at, now }
-        };
+        let key = self.signer.known_key(&*self.store).await.map_err(|error| Unidentified::trouble(&error))?;
+        let Some(key) = key.filter(|key| parsed.key_id() == Some(key.id())) else { return Ok(None) };
+        let claims = parsed.verify(key.public()).map_err(|_| Unidentified::forged(now))?;
+        let verified = Verified::of(&claims).ok_or_else(|| Unidentified::unknown(now))?;
+        self.holder(&self.signer.remember(token, verified), now).map(Some)
+    }
+
+    /// Who sent a JWT that was verified before.
+    pub(super) fn remembered_principal(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Option<Result<Caller, Unidentified>> {
+        Some(self.holder(&*self.signer.remembered(token)?, now))
+    }
+
+    /// Whose a genuine JWT is, if it is good now.
+    fn holder(&self, verified: &Verified, now: Timestamp) -> Result<Caller, Unidentified> {
         if verified.expires_at <= now.as_second() {
-            return Err(expired(verified.expires_at));
+            let expired_at = Timestamp::from_second(verified.expires_at).unwrap_or(Timestamp::MIN);
+            return Err(Unidentified::Expired { expired_at, now });
         }
         if verified.not_before > (now + CLOCK_ALLOWANCE).as_second() {
             return Err(Unidentified::too_early(now));
@@ -190,7 +191,7 @@ impl Access {
             return Err(Unidentified::Expired { expired_at: expires_at, now });
         }
         entry.used(now);
-        Ok(Some(Caller { kind: CallerKind::ServicePrincipal, ..entry.caller.clone() }))
+        Ok(Caller { kind: CallerKind::ServicePrincipal, ..entry.caller.clone() })
     }
 }
 

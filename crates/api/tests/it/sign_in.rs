@@ -211,6 +211,40 @@ async fn what_others_have_signed_is_refused() {
 }
 
 #[tokio::test]
+async fn whatever_is_made_of_a_jwt_is_refused_in_one_of_a_few_ways() {
+    let (world, id, secret, _) = guarded().await;
+    let token = sign_in(&world, &id, &secret).await;
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let letters = b"ABCXYZabcxyz0189-_.={";
+    let mut messages = std::collections::BTreeSet::new();
+    for _ in 0..3_000 {
+        let mut bytes = token.clone().into_bytes();
+        for _ in 0..=next() % 4 {
+            let place = usize::try_from(next()).unwrap() % bytes.len();
+            let letter = letters[usize::try_from(next()).unwrap() % letters.len()];
+            match next() % 4 {
+                0 => bytes[place] = letter,
+                1 => bytes.truncate(place.max(1)),
+                2 => bytes.insert(place, letter),
+                _ => bytes.extend_from_within(place..),
+            }
+        }
+        let changed = String::from_utf8(bytes).unwrap();
+        if changed != token && changed.len() < 60_000 {
+            messages.insert(get(&world, &changed, "Jc").await.refused(401, "InvalidAuthenticationToken"));
+        }
+    }
+    assert!(messages.len() <= 3, "{messages:?}");
+    get(&world, &token, "Jc").await.is(200);
+}
+
+#[tokio::test]
 async fn the_key_is_made_once_and_shared_by_all_nodes_of_a_store() {
     let (world, id, secret, _) = guarded().await;
     let token = sign_in(&world, &id, &secret).await;
