@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_model::Clock;
 use punctual_model::audit::{AuditEntry, AuditOutcome};
+use punctual_model::{Clock, Scope};
 use punctual_store::{AuditKey, AuditLog, Trouble};
 use tokio::time::MissedTickBehavior;
 
@@ -47,6 +47,8 @@ struct Kind {
     source: Arc<str>,
     /// Empty if it is not known who called.
     action: Arc<str>,
+    /// None if it is not known who called.
+    scope: Option<Scope>,
     outcome: AuditOutcome,
     /// The minute if it is not known who called.
     minute: Option<i64>,
@@ -83,12 +85,13 @@ impl Auditor {
             caller: Arc::clone(&entry.caller_id),
             source: Arc::clone(&entry.source),
             action: if unknown { Arc::default() } else { Arc::clone(&entry.action) },
+            scope: (!unknown).then(|| entry.scope.clone()),
             outcome: entry.outcome,
             minute: unknown.then(|| entry.at.as_second().div_euclid(60)),
         };
         let mut waiting = self.waiting();
         if waiting.len() >= WAITING_MAX && !waiting.contains_key(&kind) {
-            (kind.source, kind.action) = Default::default();
+            (kind.source, kind.action, kind.scope) = Default::default();
         }
         let source = Arc::clone(&kind.source);
         let known = waiting.entry(kind).or_insert_with(|| AuditEntry { count: 0, source, ..entry.clone() });

@@ -87,7 +87,9 @@ async fn every_write_tells_who_did_it_and_what_was_there_before_and_after() {
 async fn denials_are_noted_and_those_of_strangers_are_one_entry_a_minute() {
     let (world, root) = shared().await;
     let reader = world.token("reader", &[(Role::Reader, RIGHTS)]).await;
-    call(&world, Some(&reader), "PUT", "Jc", json!({"location": "West US"})).await.is(403);
+    for collection in ["Jc", "Jc", "Other"] {
+        call(&world, Some(&reader), "PUT", collection, json!({"location": "West US"})).await.is(403);
+    }
     call(&world, Some(&reader), "DELETE", "/tokens/x?api-version=2026-11-01", Value::Null).await.is(403);
     for _ in 0..3 {
         call(&world, None, "GET", "Jc", Value::Null).await.is(401);
@@ -105,12 +107,13 @@ async fn denials_are_noted_and_those_of_strangers_are_one_entry_a_minute() {
             "nobody jobcollections/read unauthenticated",
             "nobody jobcollections/read unauthenticated",
             "reader jobcollections/write denied",
+            "reader jobcollections/write denied",
             "reader tokens/delete denied",
         ]
     );
     let counts =
         listed.body["value"].as_array().unwrap().iter().map(|entry| entry["count"].as_u64().unwrap());
-    assert_eq!(counts.sum::<u64>(), 9);
+    assert_eq!(counts.sum::<u64>(), 11);
 }
 
 #[tokio::test]
