@@ -105,6 +105,10 @@ claim = "groups"
 value = "ops"
 role = "contributor"
 scope = "/subscriptions/s1"
+
+# What is refused here is tried until it is not.
+[limits]
+sign_in_failures_per_minute = 0
 `,
   );
   const options = ['serve', '--listen', '127.0.0.1:0', '--role', 'api', '--data', join(folder, 'data'), '--config', config];
