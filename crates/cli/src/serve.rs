@@ -173,11 +173,16 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         let connections =
             Connections::new(punctual_api::monitoring_router(state), None, Arc::clone(&refused));
         // Counted by itself: /doctor tells of the connections of callers.
-        let gate = Gate::new(share.monitoring, Arc::default());
+        let gate = Gate::new(share.monitoring, config.server.trusted_proxies.clone(), Arc::default());
         listen("listener for monitoring", monitoring, connections, gate);
     }
     let connections = Connections::new(app, tls.map(|tls| tls.acceptor), refused);
-    listen("listener", listener, connections, Gate::new(share.callers, traffic));
+    listen(
+        "listener",
+        listener,
+        connections,
+        Gate::new(share.callers, config.server.trusted_proxies.clone(), traffic),
+    );
     let started = Started { listening, stopper, running, inspecting, grace: grace(&config) };
     let failure = started.stop_when_due(signals, supervisor, deadline).await;
     attending.stop().await;

@@ -210,7 +210,12 @@ mod tests {
     use super::*;
 
     async fn activity() -> Arc<Activity> {
-        Activity::new(Gate::new(1, Arc::new(Traffic::default())).admit().await.unwrap())
+        Activity::new(
+            Gate::new(1, Vec::new(), Arc::new(Traffic::default()))
+                .admit(std::net::Ipv4Addr::LOCALHOST.into())
+                .await
+                .unwrap(),
+        )
     }
 
     /// How much time it has left, in seconds.

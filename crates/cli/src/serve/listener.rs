@@ -68,7 +68,7 @@ pub(super) async fn listen(
         };
         match accepted {
             Ok((stream, peer)) => {
-                if let Some(place) = gate.admit().await {
+                if let Some(place) = gate.admit(peer.ip()).await {
                     open.spawn(Arc::clone(&connections).serve(stream, peer, place, told.clone()));
                 }
             }

@@ -29,7 +29,12 @@ impl Caller {
             .route("/large", get(|| async { "x".repeat(1024 * 1024) }));
         let refused: refused::Answer = Arc::new(|_| Response::new(Vec::new()));
         let connections = Connections::new(app, None, refused);
-        let activity = Activity::new(Gate::new(1, Arc::new(Traffic::default())).admit().await.unwrap());
+        let activity = Activity::new(
+            Gate::new(1, Vec::new(), Arc::new(Traffic::default()))
+                .admit(std::net::Ipv4Addr::LOCALHOST.into())
+                .await
+                .unwrap(),
+        );
         let (stream, served) = tokio::io::duplex(buffer);
         let (peer, stopper) = ("192.0.2.1:1".parse().unwrap(), Stopper::default());
         let stopping = stopper.stopping();
