@@ -226,6 +226,8 @@ impl Node {
         }
         self.runner.begin_stop();
         self.resume();
+        // If a panic ended the node while it went on, it was started anew, and does not know yet that it is to stop.
+        self.runner.begin_stop();
         self.tick(None);
         self.shared.shared_oracle.lock().stopped(self.index);
         self.forget_all();

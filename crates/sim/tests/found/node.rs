@@ -19,3 +19,18 @@ fn what_came_due_while_a_node_stayed_in_a_settlement_is_fired_when_it_goes_on() 
     let ops = [Put(0, later), Put(3, ended), Run(3), TickTo(1, Settled), Advance(10_800_000), Resume(1)];
     check(&[&ops[..], &[Advance(1_200_000)]].concat());
 }
+
+#[test]
+fn a_node_that_panics_while_it_stops_leaves_nothing_claimed() {
+    let job = Sketch {
+        start: None,
+        every: Some((2, Hour)),
+        count: Some(4),
+        end: None,
+        on: true,
+        retry: Never,
+        errors: 2,
+    };
+    let ops = [Fault(Settle, After, Panic), Skew(0, -874), Put(0, job), Advance(259_200_000)];
+    check(&[&ops[..], &[TickTo(0, Queued), Stop(0)]].concat());
+}
