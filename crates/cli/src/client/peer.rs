@@ -13,9 +13,10 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_util::either::Either;
 
 use super::Reply;
 use crate::exit::WrongUsage;
@@ -79,7 +80,7 @@ impl Peer {
     pub(crate) async fn send(&self, request: Request<Bytes>, bytes_max: usize) -> Result<Reply, Failure> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await.map_err(Failure::Connect)?;
         if !self.secure {
-            return self.exchange(stream, request, bytes_max).await;
+            return self.exchange(Either::Left(stream), request, bytes_max).await;
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -91,12 +92,12 @@ impl Peer {
             ServerName::try_from(self.host.clone()).map_err(|error| Failure::Tls(error.to_string()))?;
         let connected = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
         let stream = connected.map_err(|error| Failure::Tls(error.to_string()))?;
-        self.exchange(stream, request, bytes_max).await
+        self.exchange(Either::Right(stream), request, bytes_max).await
     }
 
     async fn exchange(
         &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: Either<TcpStream, TlsStream<TcpStream>>,
         request: Request<Bytes>,
         bytes_max: usize,
     ) -> Result<Reply, Failure> {

@@ -19,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
 use super::activity::{Activity, Asking, FIRST_BYTE_TIME_MAX};
 use super::gate::Place;
@@ -37,6 +39,9 @@ const STREAMS_MAX: u32 = 128;
 
 /// How long a connection whose time is up has to say goodbye.
 const CLOSING_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// One type for both kinds of streams, so that HTTP is compiled once, not twice.
+type Stream = Either<TcpStream, TlsStream<TcpStream>>;
 
 /// What all connections of a listener are served with.
 pub(super) struct Connections {
@@ -78,12 +83,12 @@ impl Connections {
         let watched = Arc::clone(&activity);
         let serving = async {
             match &self.tls {
-                None => self.serve_http(stream, peer, activity, stopping).await,
+                None => self.serve_http(Stream::Left(stream), peer, activity, stopping).await,
                 Some(tls) => {
                     let shaken = tokio::time::timeout(FIRST_BYTE_TIME_MAX, tls.accept(stream)).await;
                     // A caller that speaks no TLS, or no version of ours, is its own trouble.
                     if let Ok(Ok(stream)) = shaken {
-                        self.serve_http(stream, peer, activity, stopping).await;
+                        self.serve_http(Stream::Right(stream), peer, activity, stopping).await;
                     }
                 }
             }
