@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::{Request, header};
 use jiff::SignedDuration;
-use punctual_api::{IssuerSettings, KeySource, Rule};
+use punctual_api::{CallerLimits, IssuerSettings, KeySource, Peer, Rate, Rule, Settings};
 use punctual_jwt::SigningKey;
 use punctual_model::access::{Grant, Role};
 use serde_json::{Value, json};
@@ -79,6 +79,11 @@ fn rule(claim: &str, value: &str, role: Role, scope: &str) -> Rule {
 
 /// A server that takes tokens of an issuer, and the task that fetches its keys.
 async fn world(web: &Arc<Web>) -> (Arc<World>, JoinHandle<()>) {
+    world_with(web, CallerLimits::default()).await
+}
+
+/// The same with limits.
+async fn world_with(web: &Arc<Web>, caller_limits: CallerLimits) -> (Arc<World>, JoinHandle<()>) {
     let settings = IssuerSettings {
         url: ISSUER.to_owned(),
         audience: "punctual".to_owned(),
@@ -92,7 +97,8 @@ async fn world(web: &Arc<Web>) -> (Arc<World>, JoinHandle<()>) {
         ],
         source: web.clone(),
     };
-    let world = Arc::new(World::with_issuers(vec![settings]));
+    let world =
+        Arc::new(World::with_issuers(vec![settings], Settings { caller_limits, ..Settings::default() }));
     world.access.refresh().await.unwrap();
     let access = Arc::clone(&world.access);
     let attending = tokio::spawn(async move { access.attend().await });
@@ -312,5 +318,31 @@ async fn documents_of_another_issuer_or_keys_in_clear_are_not_used() {
 async fn with_an_issuer_everybody_must_say_who_they_are() {
     let (world, attending) = world(&Web::with_keys(&[&key(1)])).await;
     world.get("/tenants").await.refused(401, "AuthenticationFailed");
+    attending.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_issuer_that_can_t_be_asked_is_nobody_s_guess() {
+    let (known, made_up) = (key(1), key(2));
+    let web = Web::with_keys(&[&known]);
+    let sign_in_failures = Some(Rate { per_second: 0.1, burst: 3.0 });
+    let limits = CallerLimits { sign_in_failures, ..CallerLimits::default() };
+    let (world, attending) = world_with(&web, limits).await;
+    let from = async |token: &str| {
+        let mut request = Request::get(target("/tenants")).body(Body::empty()).unwrap();
+        request.headers_mut().insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        request.extensions_mut().insert(Peer("192.0.2.1:1".parse().unwrap()));
+        world.send(request).await.status
+    };
+    let token = made_up.sign(&claims(&json!({"groups": "ops"})));
+    web.documents.lock().unwrap().clear();
+    for _ in 0..10 {
+        assert_eq!(from(&token).await, 503);
+    }
+    web.documents.lock().unwrap().insert(CONFIGURATION, json!({"issuer": ISSUER, "jwks_uri": KEYS}));
+    web.set_keys(&[&known]);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let statuses = [from(&token).await, from(&token).await, from(&token).await, from(&token).await];
+    assert_eq!(statuses, [401, 401, 401, 429], "what its issuer does not know is one");
     attending.abort();
 }

@@ -84,9 +84,9 @@ impl World {
     }
 
     /// The same that takes tokens of issuers of OpenID Connect.
-    pub(crate) fn with_issuers(issuers: Vec<IssuerSettings>) -> Self {
+    pub(crate) fn with_issuers(issuers: Vec<IssuerSettings>, settings: Settings) -> Self {
         let store = Arc::new(MemoryStore::new());
-        Self::build_on(store, Settings::default(), AccessMode::Auto, |access| access.with_issuers(issuers))
+        Self::build_on(store, settings, AccessMode::Auto, |access| access.with_issuers(issuers))
     }
 
     /// Another server with the same store.
