@@ -62,4 +62,5 @@ const WORKLOADS: &str = "Workloads:
   steady=RATE,SECONDS  so many jobs a second
   idle=JOBS            jobs that are due some day
   slow                 a target that hangs, beside healthy ones
+  access               what tokens and the audit log cost
   queues               messages into Azurite and RabbitMQ; only if it is named";

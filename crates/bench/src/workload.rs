@@ -1,5 +1,6 @@
 //! The workloads: what the server is asked to do, and the targets.
 
+mod access;
 mod create;
 mod get;
 mod herd;
@@ -33,6 +34,7 @@ pub(crate) enum Workload {
     Steady { rate: u32, seconds: u32 },
     Idle { jobs: usize },
     Slow,
+    Access,
     Queues,
 }
 
@@ -88,6 +90,7 @@ impl Workload {
             Self::Steady { rate: 10_000, seconds: 10 },
             Self::Idle { jobs: 1_000_000 },
             Self::Slow,
+            Self::Access,
         ]
     }
 
@@ -102,6 +105,7 @@ impl Workload {
             Self::Steady { .. } => "how punctual is a steady stream?",
             Self::Idle { .. } => "what do jobs cost that do nothing?",
             Self::Slow => "what does a target that hangs do to the others, at 1,000 a second?",
+            Self::Access => "what does it cost to ask who calls, and to log what they did?",
             Self::Queues => "how fast are messages put into real queues?",
         }
     }
@@ -116,6 +120,7 @@ impl Workload {
             Self::Steady { rate, seconds } => steady::measure(setup, rate, seconds),
             Self::Idle { jobs } => idle::measure(setup, jobs),
             Self::Slow => slow::measure(setup),
+            Self::Access => access::measure(setup),
             Self::Queues => queues::measure(setup),
         }
     }
@@ -132,6 +137,7 @@ impl fmt::Display for Workload {
             Self::Steady { rate, seconds } => write!(f, "steady={rate},{seconds}"),
             Self::Idle { jobs } => write!(f, "idle={jobs}"),
             Self::Slow => f.write_str("slow"),
+            Self::Access => f.write_str("access"),
             Self::Queues => f.write_str("queues"),
         }
     }
@@ -151,6 +157,7 @@ impl FromStr for Workload {
             "herd" => Self::Herd { jobs: jobs(10_000)? },
             "idle" => Self::Idle { jobs: jobs(1_000_000)? },
             "slow" => Self::Slow,
+            "access" => Self::Access,
             "queues" => Self::Queues,
             "steady" => {
                 let (rate, seconds) = argument.unwrap_or("1000,60").split_once(',').ok_or_else(|| {
@@ -160,7 +167,9 @@ impl FromStr for Workload {
             }
             _ => return Err(format!("'{name}' is no workload")),
         };
-        if argument.is_some() && matches!(workload, Self::Limits | Self::Get | Self::Slow | Self::Queues) {
+        if argument.is_some()
+            && matches!(workload, Self::Limits | Self::Get | Self::Slow | Self::Access | Self::Queues)
+        {
             return Err(format!("{name} takes no number"));
         }
         Ok(workload)
