@@ -9,5 +9,7 @@ fn main() {
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") {
         println!("cargo::rustc-link-arg-bins=-Wl,--compress-debug-sections=zlib");
+        // The names of functions that only their own crate calls. Those of our crates are in the debug information as well.
+        println!("cargo::rustc-link-arg-bins=-Wl,--discard-all");
     }
 }
