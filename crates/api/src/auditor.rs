@@ -1,9 +1,9 @@
 //! Notes what was refused, and keeps the audit log: seals it, and deletes what is too old.
 //!
 //! Changes are noted by the store in their own transactions. Refusals change nothing, so they are gathered here and written
-//! once a second; a crash may lose those of the last second. A flood of them must not fill the disk: of callers that did
-//! not show who they are, the refusals of a source and a minute are one entry, and of others those of the same action and
-//! scope in that second are one.
+//! later; a kill loses those that wait. A flood of them must not fill the disk. Of callers that did not show who they are,
+//! the refusals of a source and a minute are one entry, written when the minute is over. Of others, those of the same action
+//! and scope within a second are one, written in that second.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
