@@ -51,37 +51,43 @@ class Reports {
   }
 }
 
-/** Something that is undone when the test ends. */
-function temporary(context, prefix) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), prefix));
-  context.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
-}
-
-async function end(child) {
-  if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  }
+/**
+ * A program with a folder of its own, which is `folder` in its arguments. When the test ends, all of its processes are
+ * killed, and only then the folder goes: a program that still runs would write into it. What is not killed keeps the
+ * test from ending.
+ */
+function start(context, program, folder, options) {
+  const place = fs.mkdtempSync(path.join(os.tmpdir(), folder.prefix));
+  const env = { ...process.env, ...options.env, TMPDIR: place };
+  const child = spawn(program, folder.arguments(place), { ...options, env, detached: true });
+  context.after(async () => {
+    const gone = child.exitCode !== null || child.signalCode !== null || once(child, 'exit');
+    // A process group is named by its first process, also after that one has ended.
+    try { process.kill(-child.pid, 'SIGKILL'); } catch (error) { if (error.code !== 'ESRCH') throw error; }
+    await gone;
+    fs.rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  });
+  return child;
 }
 
 /** A browser that shows a page. Every name of the domain `test` leads to this machine. */
 function browse(context, url) {
-  const profile = temporary(context, 'punctual-browser-');
-  const browser = spawn(process.env.CHROMIUM, [
-    '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
-    '--host-resolver-rules=MAP *.test 127.0.0.1', `--user-data-dir=${profile}`, url,
-  ], { stdio: 'ignore' });
-  context.after(() => end(browser));
+  start(context, process.env.CHROMIUM, {
+    prefix: 'punctual-browser-',
+    arguments: (profile) => [
+      '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
+      '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic',
+      '--host-resolver-rules=MAP *.test 127.0.0.1', `--user-data-dir=${profile}`, url,
+    ],
+  }, { stdio: 'ignore' });
 }
 
 /** A server on a port. */
 async function punctual(context, port, environment) {
-  const data = temporary(context, 'punctual-data-');
-  const server = spawn(process.env.PUNCTUAL_BINARY,
-    ['serve', '--role', 'api', '--listen', `127.0.0.1:${port}`, '--data', data],
-    { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
-  context.after(() => end(server));
+  const server = start(context, process.env.PUNCTUAL_BINARY, {
+    prefix: 'punctual-data-',
+    arguments: (data) => ['serve', '--role', 'api', '--listen', `127.0.0.1:${port}`, '--data', data],
+  }, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
   await once(server.stdout, 'data');
 }
 
