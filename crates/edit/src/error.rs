@@ -80,7 +80,8 @@ impl<E> Missed<E> {
                 refusal @ (Refusal::TooManyJobs { .. }
                 | Refusal::Declined
                 | Refusal::TokenExists
-                | Refusal::TooManyTokens { .. }),
+                | Refusal::TooManyTokens { .. }
+                | Refusal::TooManySessions { .. }),
             ) => {
                 let source = WriteError::Refused(refusal).into();
                 EditError::Trouble(Trouble::Failed { doing: "edit", source })

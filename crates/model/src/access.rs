@@ -5,7 +5,10 @@
 //! denied.
 
 mod caller;
+mod secret_text;
+mod session;
 mod token;
 
 pub use caller::{Caller, CallerKind, Grant, Role};
+pub use session::{Session, SessionHolder, SessionId, SessionSecret};
 pub use token::{Token, TokenHash, TokenId, TokenSecret};

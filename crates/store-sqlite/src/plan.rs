@@ -60,6 +60,8 @@ fn hot_queries_use_their_indexes() {
     check(query::survey_traces, "SEARCH history USING INDEX history_by_start (job=? AND started_at<?)");
     check(query::faulted, "SEARCH a USING COVERING INDEX agenda_by_fault (ended_at>?)");
     check(query::faulted_count, "SEARCH agenda USING COVERING INDEX agenda_by_fault (ended_at>?)");
+    check(query::session, "SEARCH sessions USING INDEX sessions_by_hash (hash=?)");
+    check(query::sessions, "SEARCH sessions USING PRIMARY KEY (id>?)");
     check(query::ended, "SEARCH agenda USING INDEX agenda_by_end (ended_at<?)");
 }
 
@@ -89,6 +91,9 @@ fn nothing_but_small_tables_is_scanned() {
             "SCAN server_secrets",
             // There are at most ten thousand.
             "SCAN tokens USING INDEX tokens_by_name",
+            "SCAN sessions",
+            "SCAN sessions USING COVERING INDEX sessions_by_caller",
+            "SCAN sessions USING COVERING INDEX sessions_by_hash",
             "SCAN tokens USING COVERING INDEX tokens_by_hash",
             "SCAN tokens USING COVERING INDEX tokens_by_name",
         ];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use punctual_model::access::{Token, TokenHash, TokenId};
+use punctual_model::access::{Session, SessionId, Token, TokenHash, TokenId};
 use punctual_model::inspect::Subject;
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Skip,
@@ -232,6 +232,21 @@ pub(crate) fn token(row: &Row<'_>) -> Result<Token, SqliteError> {
         created_at: instant(row.get(4)?)?,
         expires_at: row.get::<_, Option<i64>>(5)?.map(instant).transpose()?,
         last_used_at: row.get::<_, Option<i64>>(6)?.map(instant).transpose()?,
+    })
+}
+
+/// A row of `session.sql` or `sessions.sql`.
+pub(crate) fn session(row: &Row<'_>) -> Result<Session, SqliteError> {
+    let holder = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+    let holder = codec::decode_session_holder(holder)
+        .map_err(|error| SqliteError::unreadable("the holder of a session", &error))?;
+    Ok(Session {
+        id: SessionId(row.get(0)?),
+        hash: TokenHash(row.get(1)?),
+        holder,
+        created_at: instant(row.get(3)?)?,
+        last_used_at: instant(row.get(4)?)?,
+        expires_at: instant(row.get(5)?)?,
     })
 }
 

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("tokens", include_str!("../migrations/0005_tokens.sql")),
     ("server secrets", include_str!("../migrations/0006_server_secrets.sql")),
     ("audit", include_str!("../migrations/0007_audit.sql")),
+    ("sessions", include_str!("../migrations/0008_sessions.sql")),
 ];
 
 /// The version of the schema that this program writes.

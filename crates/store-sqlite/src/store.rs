@@ -5,6 +5,7 @@ mod archive;
 mod audit;
 mod callers;
 mod resources;
+mod sessions;
 mod survey;
 
 use std::sync::Arc;

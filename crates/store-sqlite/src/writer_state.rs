@@ -10,6 +10,7 @@ mod collection;
 mod housekeeping;
 mod job;
 mod repair;
+mod session;
 mod settle;
 mod token;
 

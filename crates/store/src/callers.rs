@@ -10,14 +10,14 @@ use punctual_model::access::{Token, TokenId};
 use punctual_model::audit::AuditEntry;
 use tokio::sync::watch;
 
-use crate::{Trouble, WriteError};
+use crate::{Sessions, Trouble, WriteError};
 
 /// The most tokens of a store. All of them are kept in memory.
 pub const TOKENS_MAX: usize = 10_000;
 
 /// Stores tokens. Each method is one transaction.
 #[async_trait]
-pub trait Callers: Send + Sync {
+pub trait Callers: Sessions {
     /// All tokens, by name.
     async fn tokens(&self) -> Result<Vec<Token>, Trouble>;
 

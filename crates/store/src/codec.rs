@@ -10,6 +10,7 @@ mod collection;
 mod grants;
 mod number;
 mod seal;
+mod session;
 mod spec;
 
 use punctual_model::{Collection, CollectionKey, JobId, JobSpec, RandomSource};
@@ -19,6 +20,7 @@ pub use audit::{decode_audit, encode_audit};
 pub use grants::{decode_grants, encode_grants};
 pub use number::Number;
 pub(crate) use seal::wipe;
+pub use session::{decode_session_holder, encode_session_holder};
 
 use crate::{Vault, VaultError};
 

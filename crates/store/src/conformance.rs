@@ -24,6 +24,7 @@ pub mod history;
 pub mod housekeeping;
 pub mod repair;
 pub mod resources;
+pub mod sessions;
 pub mod settlement;
 pub mod shared;
 pub mod survey;
@@ -80,6 +81,17 @@ macro_rules! conformance {
             changes_of_tokens_are_told
             of_two_server_secrets_the_first_is_kept
             there_are_only_so_many_tokens
+        }
+        $crate::conformance_cases! { $make, sessions:
+            a_session_is_found_by_the_hash_of_its_secret
+            sessions_are_listed_by_id_in_pages
+            a_session_that_has_ended_is_unknown
+            all_sessions_of_a_caller_end_at_once
+            of_too_many_sessions_of_a_caller_the_one_used_longest_ago_ends
+            uses_of_sessions_are_noted_and_never_go_back
+            what_expired_or_was_not_used_is_removed_in_bounded_steps
+            the_beginning_and_the_end_of_a_session_are_noted_with_it
+            there_are_only_so_many_sessions
         }
     };
 }
@@ -244,6 +256,7 @@ mod tests {
             include_str!("conformance/housekeeping.rs"),
             include_str!("conformance/repair.rs"),
             include_str!("conformance/resources.rs"),
+            include_str!("conformance/sessions.rs"),
             include_str!("conformance/settlement.rs"),
             include_str!("conformance/shared.rs"),
             include_str!("conformance/survey.rs"),

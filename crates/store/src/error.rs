@@ -106,6 +106,11 @@ pub enum Refusal {
         /// How many that is.
         max: usize,
     },
+    /// There are as many sessions as there may be.
+    TooManySessions {
+        /// How many that is.
+        max: usize,
+    },
     /// The subscription has as many collections of the plan as it may.
     TooManyCollections {
         /// The plan.

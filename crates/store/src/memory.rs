@@ -9,13 +9,14 @@ mod audit;
 mod callers;
 mod repair;
 mod resources;
+mod sessions;
 mod survey;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use punctual_model::access::{Token, TokenHash, TokenId};
+use punctual_model::access::{Session, SessionId, Token, TokenHash, TokenId};
 use punctual_model::{
     Cause, Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Record, RecordStatus, Secret, Skip,
 };
@@ -87,6 +88,7 @@ struct State {
     /// The generation of a job of which records were deleted because there were too many.
     capped: HashMap<JobId, u32>,
     unregistered: BTreeSet<Name>,
+    sessions: BTreeMap<SessionId, Session>,
     tokens: BTreeMap<TokenId, Token>,
     token_names: BTreeMap<Name, TokenId>,
     server_secrets: HashMap<&'static str, Secret>,
@@ -112,6 +114,7 @@ impl Default for State {
             pruned_before: None,
             capped: HashMap::new(),
             unregistered: BTreeSet::new(),
+            sessions: BTreeMap::new(),
             tokens: BTreeMap::new(),
             token_names: BTreeMap::new(),
             server_secrets: HashMap::new(),

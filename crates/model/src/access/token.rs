@@ -11,19 +11,11 @@ use std::hash::{Hash, Hasher};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::Grant;
+use super::{Grant, secret_text};
 use crate::{RandomSource, Secret, guid, hex};
 
 /// The prefix of every secret.
 const PREFIX: &str = "pct_";
-
-/// 62^43 is the first power of 62 above 2^256.
-const RANDOM_DIGITS: usize = 43;
-
-/// The check digits have 32 bits.
-const CHECK_DIGITS: usize = 6;
-
-const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Identifies a token: a GUID, which is also the client id of the service principal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,30 +74,17 @@ pub struct TokenSecret(Secret);
 impl TokenSecret {
     /// A new one.
     pub fn generate(random: &dyn RandomSource) -> Self {
-        let mut bytes = [0; 32];
-        bytes[..16].copy_from_slice(&random.random().to_be_bytes());
-        bytes[16..].copy_from_slice(&random.random().to_be_bytes());
-        let mut text = String::with_capacity(PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS);
-        text.push_str(PREFIX);
-        push_digits(&bytes, RANDOM_DIGITS, &mut text);
-        let check = check_digits(&text);
-        text.push_str(&check);
-        Self(Secret::new(text))
+        Self(secret_text::generate(PREFIX, random))
     }
 
     /// Parses a secret that somebody sent. None if it can't be one of ours.
     pub fn parse(text: &str) -> Option<Self> {
-        let length = PREFIX.len() + RANDOM_DIGITS + CHECK_DIGITS;
-        if text.len() != length || !text.is_ascii() || !text.starts_with(PREFIX) {
-            return None;
-        }
-        let (random, check) = text.split_at(length - CHECK_DIGITS);
-        (check_digits(random) == check).then(|| Self(Secret::new(text)))
+        secret_text::parse(PREFIX, text).map(Self)
     }
 
     /// The hash, which is stored.
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(self.0.expose().as_bytes()).into())
+        TokenHash::of(&self.0)
     }
 
     /// The text, to be shown once to the caller that asked for it.
@@ -114,11 +93,16 @@ impl TokenSecret {
     }
 }
 
-/// The SHA-256 of a secret. Comparing two takes the same time wherever they differ.
+/// The SHA-256 of the secret of a token, or of a session. Comparing two takes the same time wherever they differ.
 #[derive(Clone, Copy)]
 pub struct TokenHash(pub [u8; 32]);
 
 impl TokenHash {
+    /// The hash of a secret.
+    pub(super) fn of(secret: &Secret) -> Self {
+        Self(Sha256::digest(secret.expose().as_bytes()).into())
+    }
+
     /// Tells secrets apart without giving the hash away: 32 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let digest = Sha256::new().chain_update(b"fingerprint").chain_update(self.0).finalize();
@@ -152,29 +136,6 @@ impl fmt::Debug for TokenHash {
         self.0[..4].iter().for_each(|&byte| hex::push(byte, &mut text));
         write!(f, "{text}…")
     }
-}
-
-fn check_digits(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    let mut digits = String::with_capacity(CHECK_DIGITS);
-    push_digits(&hash[..4], CHECK_DIGITS, &mut digits);
-    digits
-}
-
-/// Appends a number, given as big-endian bytes, in base 62 with `count` digits.
-fn push_digits(bytes: &[u8], count: usize, text: &mut String) {
-    let mut number = bytes.to_vec();
-    let mut digits = vec![0; count];
-    for digit in digits.iter_mut().rev() {
-        let mut remainder = 0_u32;
-        for byte in &mut number {
-            let value = remainder << 8 | u32::from(*byte);
-            *byte = u8::try_from(value / 62).expect("the quotient of less than 62 * 256 by 62 is a byte");
-            remainder = value % 62;
-        }
-        *digit = DIGITS[remainder as usize];
-    }
-    text.extend(digits.into_iter().map(char::from));
 }
 
 #[cfg(test)]
