@@ -4,34 +4,43 @@
 //! them is told by [`Callers::token_changes`], and they are read again; the endpoints of tokens wait for that, so that
 //! a token that was revoked is refused when its owner is told so. Uses are kept beside the tokens and written once a
 //! minute. Whoever signed in by a token's id and secret sends a JWT instead, which is looked up there as well
-//! ([`principal`]), or one of an issuer of OpenID Connect ([`issuer`]). Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
+//! ([`principal`]), or one of an issuer of OpenID Connect ([`issuer`]). Whoever signed in on the web page shows the cookie of a
+//! session instead ([`session`]). Times are those of the real clock: a virtual one moves the schedule, not the rights of callers.
 
 mod answer;
+mod client;
 mod issuer;
 mod key_cache;
 mod known;
 mod principal;
+mod session;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
 use jiff::Timestamp;
 use punctual_jwt::Parsed;
 use punctual_model::Clock;
-use punctual_model::access::{Caller, Token, TokenSecret};
+use punctual_model::access::{Caller, Session, Token, TokenSecret};
 use punctual_store::{Callers, Trouble};
 use tokio::sync::Mutex;
 use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::answer::Unidentified;
+pub use self::client::ClientSettings;
+use self::client::SpentSignIns;
+pub(crate) use self::client::{Attempt, NotSignedIn, plain};
 use self::issuer::Issuer;
 pub use self::issuer::{IssuerSettings, Rule};
-pub use self::key_cache::KeySource;
+pub use self::key_cache::IssuerTransport;
 use self::known::Known;
 use self::principal::Signer;
+pub use self::session::SessionSettings;
+use self::session::SessionUses;
+use crate::{cookie, origin};
 
 /// How often uses are written.
 const NOTE_INTERVAL: Duration = Duration::from_secs(60);
@@ -64,6 +73,22 @@ pub struct Access {
     reading: Mutex<bool>,
     signer: Signer,
     issuers: Vec<Issuer>,
+    session_settings: SessionSettings,
+    session_uses: SessionUses,
+    spent_sign_ins: SpentSignIns,
+}
+
+/// Who sent a request.
+pub(crate) struct Identity {
+    pub(crate) caller: Caller,
+    /// The session by which that is known, if it is by one.
+    pub(crate) session: Option<Session>,
+}
+
+impl From<Caller> for Identity {
+    fn from(caller: Caller) -> Self {
+        Self { caller, session: None }
+    }
 }
 
 impl Access {
@@ -71,13 +96,31 @@ impl Access {
     pub fn new(store: Arc<dyn Callers>, clock: Arc<dyn Clock>, mode: AccessMode) -> Self {
         let required = AtomicBool::new(mode != AccessMode::Off);
         let (known, reading, signer) = (RwLock::default(), Mutex::new(false), Signer::default());
-        Self { store, clock, mode, known, required, reading, signer, issuers: Vec::new() }
+        Self {
+            store,
+            clock,
+            mode,
+            known,
+            required,
+            reading,
+            signer,
+            issuers: Vec::new(),
+            session_settings: SessionSettings::default(),
+            session_uses: SessionUses::default(),
+            spent_sign_ins: SpentSignIns::default(),
+        }
     }
 
     /// The same that also takes tokens of issuers of OpenID Connect. Their keys are fetched while it is
     /// [attended](Self::attend).
     pub fn with_issuers(mut self, issuers: Vec<IssuerSettings>) -> Self {
         self.issuers = issuers.into_iter().map(Issuer::new).collect();
+        self
+    }
+
+    /// The same with other lives of sessions.
+    pub fn with_sessions(mut self, settings: SessionSettings) -> Self {
+        self.session_settings = settings;
         self
     }
 
@@ -122,7 +165,10 @@ impl Access {
                     // The store is closed, and with it this process is about to end.
                     Err(_) => std::future::pending().await,
                 },
-                _ = ticks.tick() => self.note_uses().await,
+                _ = ticks.tick() => {
+                    self.note_token_uses().await;
+                    self.keep_sessions().await;
+                }
             }
         }
     }
@@ -134,8 +180,16 @@ impl Access {
         }
     }
 
-    /// Writes the uses that were not written yet. What can't be written is tried again with the next ones.
+    /// Writes the uses of tokens and sessions that were not written yet.
     pub async fn note_uses(&self) {
+        self.note_token_uses().await;
+        if let Err(error) = self.note_session_uses().await {
+            tracing::warn!(%error, "could not note the uses of sessions");
+        }
+    }
+
+    /// Writes the uses that were not written yet. What can't be written is tried again with the next ones.
+    async fn note_token_uses(&self) {
         let known = self.known();
         let uses = known.unnoted();
         if uses.is_empty() {
@@ -147,11 +201,30 @@ impl Access {
         }
     }
 
-    /// Who sent a request with these headers.
-    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Caller, Unidentified> {
+    /// Who sent a request with these headers. The header `Authorization` wins over the cookie of a session: whoever sends
+    /// it is no page of another site. A cookie counts only if a page of this server sent it along.
+    pub(crate) async fn identify(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Identity, Unidentified> {
         if !self.required() {
-            return Ok(Caller::anonymous());
+            return Ok(Caller::anonymous().into());
         }
+        if headers.contains_key(header::AUTHORIZATION) {
+            return self.identify_bearer(headers).await.map(Identity::from);
+        }
+        match cookie::session(headers) {
+            None => Err(Unidentified::Missing),
+            Some(cookie) => {
+                origin::check_page(method, headers).map_err(Unidentified::Undecided)?;
+                let (caller, session) = self.session(cookie, self.now()).await?;
+                Ok(Identity { caller, session: Some(session) })
+            }
+        }
+    }
+
+    async fn identify_bearer(&self, headers: &HeaderMap) -> Result<Caller, Unidentified> {
         let now = self.now();
         let token = read_bearer(headers, now)?;
         let Some(secret) = TokenSecret::parse(token) else {

@@ -40,6 +40,11 @@ impl Answer {
         Ok(Self { status: StatusCode::OK, content, headers: Vec::new() })
     }
 
+    /// A body of any type with any status.
+    pub(crate) fn content_with(status: StatusCode, content_type: &'static str, body: Body) -> Self {
+        Self { status, content: Some((content_type, body)), headers: Vec::new() }
+    }
+
     /// A status without a body. The clients accept no 204 where they expect 200.
     pub(crate) fn empty(status: StatusCode) -> Result<Self, ApiError> {
         Ok(Self { status, content: None, headers: Vec::new() })
@@ -92,7 +97,12 @@ impl Answer {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, strict);
         ids.add_to(headers);
         for (name, value) in self.headers {
-            headers.insert(name, value);
+            // Of cookies there may be several.
+            if name == header::SET_COOKIE {
+                headers.append(name, value);
+            } else {
+                headers.insert(name, value);
+            }
         }
         if let Some((content_type, body)) = self.content {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -12,6 +12,7 @@ mod answer;
 mod audit;
 mod auditor;
 mod collection;
+mod cookie;
 mod doctor;
 mod edit;
 mod group;
@@ -19,6 +20,7 @@ mod health;
 mod host;
 mod job;
 mod limit;
+mod me;
 mod openapi;
 mod operation;
 mod origin;
@@ -29,6 +31,7 @@ mod resource;
 mod right;
 mod route;
 mod serve;
+mod session;
 mod sign_in;
 mod source;
 mod state;
@@ -41,7 +44,9 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use access::{Access, AccessMode, IssuerSettings, KeySource, Rule};
+pub use access::{
+    Access, AccessMode, ClientSettings, IssuerSettings, IssuerTransport, Rule, SessionSettings,
+};
 pub use audit::{Head, Verification};
 pub use auditor::Auditor;
 pub use doctor::{Checkup, Connections, FAULTED_NAMED, Faulted, FindingView, Jobs, Kind, OldestDue, Scan};

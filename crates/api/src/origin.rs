@@ -5,7 +5,7 @@
 //! are no browsers send neither.
 
 use http::request::Parts;
-use http::{HeaderName, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use punctual_arm::ApiError;
 
 use crate::host::Authority;
@@ -22,7 +22,7 @@ pub(crate) fn check(
     settings: &Settings,
 ) -> Result<(), ApiError> {
     let reads = parts.method == Method::GET || parts.method == Method::HEAD;
-    let site = Site::of(parts);
+    let site = Site::of(&parts.headers);
     if site == Site::Other && !reads {
         return Err(ApiError::cross_origin());
     }
@@ -34,11 +34,43 @@ pub(crate) fn check(
     if origins.next().is_none() && (hidden || own()) { Ok(()) } else { Err(ApiError::cross_origin()) }
 }
 
+/// What our own page sends along with whatever changes something. Another site's page can't: a browser asks us first
+/// whether it may, and we never say so.
+pub(crate) const X_PUNCTUAL_PAGE: HeaderName = HeaderName::from_static("x-punctual-page");
+
+/// Refuses a request with the cookie of a session, unless it shows that a page of this server sent it. It must have
+/// passed [`check`], so that an `Origin` is ours if there is one.
+///
+/// Browsers say where a request comes from by `Sec-Fetch-Site`. Those that don't send it say so by `Origin` when something
+/// may be changed; a request that only reads has the header of our page then. So that a request is never served for what it
+/// lacks.
+pub(crate) fn check_page(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    let marked = headers.contains_key(X_PUNCTUAL_PAGE);
+    let own_origin = headers.get(header::ORIGIN).is_some_and(|origin| origin != "null");
+    let reads = method == Method::GET || method == Method::HEAD;
+    let ours = match (Site::of(headers), reads) {
+        // Somebody wrote the address, or has a bookmark.
+        (Site::Same | Site::User, true) => true,
+        (Site::Same, false) => marked,
+        (Site::Unknown, true) => marked || own_origin,
+        (Site::Unknown, false) => marked && own_origin,
+        (Site::User, false) | (Site::Other, _) => false,
+    };
+    if ours { Ok(()) } else { Err(ApiError::not_our_page(X_PUNCTUAL_PAGE.as_str())) }
+}
+
+/// Whether the browser says that another site has sent somebody here.
+pub(crate) fn from_elsewhere(headers: &HeaderMap) -> bool {
+    Site::of(headers) == Site::Other
+}
+
 /// Where the browser says that a request comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Site {
-    /// It does not say, or the user did it without any page.
+    /// It does not say.
     Unknown,
+    /// No page: the user did it.
+    User,
     /// A page of this server.
     Same,
     /// Another page. One of the same domain is another, too.
@@ -46,17 +78,15 @@ enum Site {
 }
 
 impl Site {
-    fn of(parts: &Parts) -> Self {
-        let mut found = Self::Unknown;
-        for value in parts.headers.get_all(SEC_FETCH_SITE) {
-            match value.as_bytes() {
-                b"none" => {}
-                b"same-origin" if found == Self::Unknown => found = Self::Same,
-                b"same-origin" => {}
-                _ => found = Self::Other,
-            }
+    fn of(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(SEC_FETCH_SITE).iter().map(HeaderValue::as_bytes);
+        match (values.next(), values.next()) {
+            (None, _) => Self::Unknown,
+            (Some(b"none"), None) => Self::User,
+            (Some(b"same-origin"), None) => Self::Same,
+            // No browser sends two.
+            (Some(_), _) => Self::Other,
         }
-        found
     }
 }
 

@@ -10,7 +10,7 @@ use http::{HeaderMap, Uri, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use jiff::Timestamp;
 use punctual_arm::{ApiError, ApiVersion, Dialect, Query, collapsed};
-use punctual_model::access::Caller;
+use punctual_model::access::{Caller, Session};
 use punctual_model::audit::Author;
 
 use crate::source::Source;
@@ -32,7 +32,9 @@ pub(crate) struct Call<'a> {
     pub(crate) query: Query,
     /// Who sent it: somebody without rights until that is known.
     pub(crate) caller: Caller,
-    /// The same, with what the audit log says of it.
+    /// The session by which that is known, if it is by one.
+    pub(crate) session: Option<Session>,
+    /// The caller, with what the audit log says of it.
     pub(crate) author: Author,
     /// The address that it came from, if that is known.
     pub(crate) source: Option<Source>,
@@ -50,7 +52,8 @@ impl<'a> Call<'a> {
         if let Some(source) = source {
             author.source = source.to_string().into();
         }
-        Self { headers: &parts.headers, uri: &parts.uri, query, caller: Caller::nobody(), source, author }
+        let (caller, session) = (Caller::nobody(), None);
+        Self { headers: &parts.headers, uri: &parts.uri, query, caller, session, source, author }
     }
 
     /// Its headers.

@@ -16,6 +16,8 @@ use crate::route::Endpoint;
 pub enum Right {
     /// Nothing: nobody is asked who they are.
     Open,
+    /// To say who one is, and nothing more.
+    Known,
     /// A role on all of the scope that the path names.
     On(Role),
     /// A role on that scope or on something in it. The operation shows and changes no more than that.
@@ -30,6 +32,10 @@ impl Route {
             Live | Ready => Right::Open,
             // Clients ask these before they can say who they are.
             CloudMetadata | OpenIdConfiguration | ListSigningKeys | Webfinger | IssueToken => Right::Open,
+            // This is how people say so.
+            ListSignInWays | SignIn | BeginOpenIdSignIn | FinishOpenIdSignIn => Right::Open,
+            // Everybody may know who they are, and leave.
+            Me | SignOut => Right::Known,
             // Says nothing of what is on the server.
             Welcome => Right::Within(Role::Reader),
             Doctor | Describe => Right::On(Role::Reader),
@@ -54,6 +60,7 @@ impl Route {
             // It shows what concerns the scopes of the owner.
             ListAudit => Right::Within(Role::Owner),
             VerifyAudit => Right::On(Role::Owner),
+            ListSessions | EndSessions | EndSession => Right::On(Role::Owner),
             ListTokens | CreateToken | GetToken | RevokeToken | RotateToken => Right::Within(Role::Owner),
         }
     }
@@ -63,7 +70,7 @@ impl Right {
     /// Whether a caller has it on a scope.
     pub fn held_by(self, caller: &Caller, scope: &Scope) -> bool {
         match self {
-            Self::Open => true,
+            Self::Open | Self::Known => true,
             Self::On(role) => caller.may(role, scope),
             Self::Within(role) => caller.may_below(role, scope),
         }

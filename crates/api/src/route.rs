@@ -11,7 +11,8 @@ use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
-    audit, collection, doctor, group, health, job, openapi, provider, resource, sign_in, subscription, token,
+    audit, collection, doctor, group, health, job, me, openapi, provider, resource, session, sign_in,
+    subscription, token,
 };
 
 const GET: &[&str] = &["GET"];
@@ -23,6 +24,7 @@ const DELETE: &[&str] = &["DELETE"];
 const POST: &[&str] = &["POST"];
 
 const SIGN_IN: &str = "Punctual/signIn";
+const SESSIONS: &str = "Punctual/sessions";
 const SUBSCRIPTIONS: &str = "Microsoft.Resources/subscriptions";
 const TENANTS: &str = "Microsoft.Resources/tenants";
 const LOCATIONS: &str = "Microsoft.Resources/subscriptions/locations";
@@ -44,7 +46,7 @@ const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 pub const ROUTES: &[Route] = {
     use Endpoint::*;
     use Level::*;
-    use Verb::*;
+    use Verb::{Delete, Disable, Enable, Probe, Read, Register, Rotate, Run, Unregister, Write};
     &[
         route(Welcome, "welcome", GET_OR_HEAD, Everything, "", Read, "Punctual/server"),
         route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
@@ -57,7 +59,17 @@ pub const ROUTES: &[Route] = {
             "{tenant}/.well-known/openid-configuration", Probe, SIGN_IN),
         route(ListSigningKeys, "listSigningKeys", GET, Everything, "{tenant}/discovery/keys", Probe, SIGN_IN),
         route(Webfinger, "webfinger", GET, Everything, ".well-known/webfinger", Probe, SIGN_IN),
-        route(IssueToken, "issueToken", POST, Everything, "{tenant}/oauth2/token", SignIn, SIGN_IN),
+        route(IssueToken, "issueToken", POST, Everything, "{tenant}/oauth2/token", Verb::SignIn, SIGN_IN),
+
+        route(Me, "me", GET, Everything, "me", Read, "Punctual/callers"),
+        route(SignIn, "signIn", POST, Everything, "session", Verb::SignIn, SESSIONS),
+        route(SignOut, "signOut", DELETE, Everything, "session", Verb::SignOut, SESSIONS),
+        route(ListSignInWays, "listSignInWays", GET, Everything, "session/ways", Probe, SESSIONS),
+        route(BeginOpenIdSignIn, "beginOpenIdSignIn", GET, Everything, "session/openid", Probe, SESSIONS),
+        route(FinishOpenIdSignIn, "finishOpenIdSignIn", GET, Everything, "session/callback", Verb::SignIn, SESSIONS),
+        route(ListSessions, "listSessions", GET, Everything, "sessions", Read, SESSIONS),
+        route(EndSessions, "endSessions", DELETE, Everything, "sessions", Delete, SESSIONS),
+        route(EndSession, "endSession", DELETE, Everything, "sessions/{sessionId}", Delete, SESSIONS),
 
         route(ListTokens, "listTokens", GET, Everything, "tokens", Read, TOKENS),
         route(CreateToken, "createToken", POST, Everything, "tokens", Write, TOKENS),
@@ -127,6 +139,15 @@ pub(crate) enum Endpoint {
     ListSigningKeys,
     Webfinger,
     IssueToken,
+    Me,
+    SignIn,
+    SignOut,
+    ListSignInWays,
+    BeginOpenIdSignIn,
+    FinishOpenIdSignIn,
+    ListSessions,
+    EndSessions,
+    EndSession,
     ListTokens,
     CreateToken,
     GetToken,
@@ -188,6 +209,15 @@ pub(crate) async fn answer(
         Endpoint::ListSigningKeys => sign_in::keys(state).await,
         Endpoint::Webfinger => sign_in::webfinger(state, call),
         Endpoint::IssueToken => sign_in::token(state, call, body).await,
+        Endpoint::Me => me::get(state, call),
+        Endpoint::SignIn => session::sign_in(state, call, body).await,
+        Endpoint::SignOut => session::sign_out(state, call).await,
+        Endpoint::ListSignInWays => session::ways(state, call),
+        Endpoint::BeginOpenIdSignIn => session::begin(state, call).await,
+        Endpoint::FinishOpenIdSignIn => session::finish(state, call).await,
+        Endpoint::ListSessions => session::list(state, call).await,
+        Endpoint::EndSessions => session::end_all(state, call).await,
+        Endpoint::EndSession => session::end(state, asked, call).await,
         Endpoint::ListTokens => token::list(state, call).await,
         Endpoint::CreateToken => token::create(state, asked, call, body).await,
         Endpoint::GetToken => token::get(state, asked, call).await,

@@ -59,8 +59,8 @@ async fn answer(
         call.author.action = operation.route.action().into();
     }
     if !found.as_ref().is_ok_and(|operation| operation.route.right() == Right::Open) {
-        call.caller = match state.access.identify(call.headers()).await {
-            Ok(caller) => caller,
+        let identity = match state.access.identify(method, call.headers()).await {
+            Ok(identity) => identity,
             Err(unidentified) => {
                 note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
                 let source = call.source.map(|source| source.to_string());
@@ -73,6 +73,7 @@ async fn answer(
                 return Ok(slowed.unwrap_or_else(|| unidentified.answer()));
             }
         };
+        (call.caller, call.session) = (identity.caller, identity.session);
         call.author.caller = call.caller.clone();
     }
     let turn = match state.limiter.begin(&call.caller, method, body.bytes_max(), state.access.now()) {

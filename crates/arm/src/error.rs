@@ -201,6 +201,33 @@ impl ApiError {
         Self::new(401, "ExpiredAuthenticationToken", message)
     }
 
+    /// 401: the cookie of a session that there is not, or not any more.
+    pub fn no_session() -> Self {
+        let message =
+            "The session is unknown: it was signed out, or its token was revoked or rotated. Sign in again.";
+        Self::new(401, "InvalidAuthenticationToken", message)
+    }
+
+    /// 401: a session that was good until then.
+    pub fn expired_session(ended_at: Timestamp, now: Timestamp) -> Self {
+        let message = format!(
+            "The session ended at '{}', since it was not used or was as old as a session may be; it is '{}'. Sign in again.",
+            time::instant(ended_at),
+            time::instant(now)
+        );
+        Self::new(401, "ExpiredAuthenticationToken", message)
+    }
+
+    /// 403: a request with the cookie of a session does not come from a page of this server.
+    pub fn not_our_page(header: &str) -> Self {
+        let message = format!(
+            "The cookie of a session counts only in requests of this server's own page: from the same origin, by \
+             Sec-Fetch-Site or Origin, and with the header {header} if they change something. Programs send a token by the \
+             header Authorization instead."
+        );
+        Self::new(403, "CrossOriginRequest", message)
+    }
+
     /// 403: the caller may not do this there.
     pub fn authorization_failed(name: &str, client_id: &str, action: &str, scope: &Scope) -> Self {
         let message = format!(
@@ -253,7 +280,21 @@ impl ApiError {
         Self::new(429, "TooManyRequests", message)
     }
 
+    /// 429: as many people are signed in as may be.
+    pub fn too_many_sessions(max: usize) -> Self {
+        let message = format!(
+            "There are {max} sessions, and there can't be more. Wait until some have ended, or have an owner end some \
+             (DELETE /sessions)."
+        );
+        Self::new(429, "TooManyRequests", message)
+    }
+
     // Things that do not exist.
+
+    /// 404: no such session.
+    pub fn session_not_found(id: &str) -> Self {
+        Self::new(404, "SessionNotFound", format!("There is no session '{}'.", shown(id)))
+    }
 
     /// 404: no such collection, for any operation on it or below it.
     pub fn collection_not_found(key: &CollectionKey) -> Self {

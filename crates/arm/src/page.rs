@@ -6,6 +6,7 @@ use crate::json::{Json, Members};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use punctual_model::access::SessionId;
 use punctual_model::{JobState, Name, RecordStatus};
 
 use crate::reader::shown;
@@ -156,6 +157,31 @@ impl TokensPage {
     /// The `$skiptoken` of the page behind a token.
     pub fn token(name: &str) -> String {
         URL_SAFE_NO_PAD.encode(format!("t1\n{name}"))
+    }
+}
+
+/// The page of a list of sessions that a query asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionsPage {
+    /// Those behind this id.
+    pub after: Option<SessionId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl SessionsPage {
+    /// Reads the query of a list of sessions.
+    pub fn read(query: &Query) -> Result<Self, ApiError> {
+        let after = query.get("$skiptoken").map(|token| match read_token(token)?.split_once('\n') {
+            Some(("s1", id)) => Ok(SessionId(id.to_owned())),
+            _ => Err(unknown_token()),
+        });
+        Ok(Self { after: after.transpose()?, limit: TOKENS_LIMIT })
+    }
+
+    /// The `$skiptoken` of the page behind a session.
+    pub fn token(id: &SessionId) -> String {
+        URL_SAFE_NO_PAD.encode(format!("s1\n{id}"))
     }
 }
 

@@ -29,7 +29,7 @@ impl Query {
     }
 
     /// How often a parameter is given.
-    pub(crate) fn count(&self, name: &str) -> usize {
+    pub fn count(&self, name: &str) -> usize {
         self.0.iter().filter(|(one, _)| one.eq_ignore_ascii_case(name)).count()
     }
 

@@ -67,6 +67,9 @@ pub(crate) const TOKEN: &[Member] = &[object("grants", &[value("role"), value("s
 /// The new secret of a token.
 pub(crate) const TOKEN_ROTATION: &[Member] = &[value("expiresAt")];
 
+/// A sign-in with a token.
+pub(crate) const SIGN_IN: &[Member] = &[value("token")];
+
 /// A job.
 pub(crate) const JOB: &[Member] = &[object("properties", JOB_PROPERTIES)];
 

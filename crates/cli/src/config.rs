@@ -74,6 +74,17 @@ pub(crate) struct Server {
 pub(crate) struct Auth {
     pub(crate) mode: AuthMode,
     pub(crate) issuers: Vec<IssuerConfig>,
+    pub(crate) sessions: SessionsConfig,
+}
+
+/// How long sessions of the web page live.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SessionsConfig {
+    #[serde(deserialize_with = "read::idle_minutes")]
+    pub(crate) idle_minutes: u32,
+    #[serde(deserialize_with = "read::lifetime_hours")]
+    pub(crate) lifetime_hours: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -6,6 +6,7 @@ use punctual_arm::{ApiError, challenge};
 use punctual_store::Trouble;
 
 use crate::answer::{Answer, trouble};
+use crate::cookie;
 
 /// Why it is not known who sent a request. What is told of it is of use to the holder of the secret, and tells
 /// others nothing: a token that was revoked is told like one that never was.
@@ -17,7 +18,11 @@ pub(crate) enum Unidentified {
     Invalid { why: &'static str, now: Timestamp },
     /// By a token that was good until then.
     Expired { expired_at: Timestamp, now: Timestamp },
-    /// It can't be found out now.
+    /// By a session that there is not, or not any more.
+    NoSession,
+    /// By a session that ended then.
+    SessionExpired { ended_at: Timestamp, now: Timestamp },
+    /// It can't be found out now, or not from such a request.
     Undecided(ApiError),
 }
 
@@ -49,14 +54,20 @@ impl Unidentified {
     }
 
     pub(crate) fn answer(self) -> Answer {
+        let over = matches!(self, Self::NoSession | Self::SessionExpired { .. });
         let (error, challenge) = match self {
             Self::Undecided(error) => return Answer::error(&error),
+            Self::NoSession => (ApiError::no_session(), challenge::ASK.to_owned()),
+            Self::SessionExpired { ended_at, now } => {
+                (ApiError::expired_session(ended_at, now), challenge::ASK.to_owned())
+            }
             Self::Missing => (ApiError::authentication_missing(), challenge::ASK.to_owned()),
             Self::Invalid { why, now } => (ApiError::invalid_token(why), challenge::ask_anew(now)),
             Self::Expired { expired_at, now } => {
                 (ApiError::expired_token(expired_at, now), challenge::ask_anew(now))
             }
         };
-        Answer::error(&error).with_header(header::WWW_AUTHENTICATE, &challenge)
+        let answer = Answer::error(&error).with_header(header::WWW_AUTHENTICATE, &challenge);
+        if over { answer.with_header(header::SET_COOKIE, cookie::SESSION_ENDED) } else { answer }
     }
 }

@@ -12,7 +12,8 @@ use punctual_model::access::{Caller, CallerKind, Grant};
 use serde_json::Value;
 
 use super::Unidentified;
-use super::key_cache::{KeyCache, KeySource, NoKey};
+use super::client::ClientSettings;
+use super::key_cache::{IssuerTransport, KeyCache, NoKey};
 
 /// How many verified tokens of an issuer are remembered.
 const VERIFIED_MAX: usize = 1_000;
@@ -34,8 +35,10 @@ pub struct IssuerSettings {
     pub allowance: SignedDuration,
     /// What its tokens grant.
     pub rules: Vec<Rule>,
-    /// Fetches its keys.
-    pub source: Arc<dyn KeySource>,
+    /// What this server is to it, if people can sign in through it.
+    pub client: Option<ClientSettings>,
+    /// Asks it.
+    pub transport: Arc<dyn IssuerTransport>,
 }
 
 /// Grants something to tokens with a claim.
@@ -50,7 +53,7 @@ pub struct Rule {
 
 /// An issuer, its keys, and the tokens that were verified by them.
 pub(super) struct Issuer {
-    settings: IssuerSettings,
+    pub(super) settings: IssuerSettings,
     pub(super) keys: KeyCache,
     verified: Mutex<Remembered>,
 }
@@ -70,7 +73,7 @@ struct Verified {
 
 impl Issuer {
     pub(super) fn new(settings: IssuerSettings) -> Self {
-        let keys = KeyCache::new(&settings.url, Arc::clone(&settings.source));
+        let keys = KeyCache::new(&settings.url, Arc::clone(&settings.transport));
         Self { settings, keys, verified: Mutex::default() }
     }
 
@@ -87,13 +90,18 @@ impl Issuer {
         now: Timestamp,
     ) -> Result<Caller, Unidentified> {
         let generation = self.keys.found().generation;
+        let claims = self.verify(parsed, now).await?;
+        let verified = self.settings.read(&claims).map_err(|why| Unidentified::Invalid { why, now })?;
+        self.settings.holder(&self.remember(token, verified, generation), now)
+    }
+
+    /// What a token claims, if a key of this issuer has signed it.
+    pub(super) async fn verify(&self, parsed: Parsed<'_>, now: Timestamp) -> Result<Claims, Unidentified> {
         let key = self.keys.key(parsed.key_id()).await.map_err(|no_key| match no_key {
             NoKey::Unknown => Unidentified::Invalid { why: "Its issuer has no such key.", now },
             NoKey::Unavailable => Unidentified::issuer_unavailable(),
         })?;
-        let claims = parsed.verify(&key).map_err(|_| Unidentified::forged(now))?;
-        let verified = self.settings.read(&claims).map_err(|why| Unidentified::Invalid { why, now })?;
-        self.settings.holder(&self.remember(token, verified, generation), now)
+        parsed.verify(&key).map_err(|_| Unidentified::forged(now))
     }
 
     /// Who sent a token that was verified by the present keys.
@@ -123,17 +131,14 @@ impl IssuerSettings {
         if claims.text("iss") != Some(&self.url) {
             return Err("Its issuer is not the one whose key has signed it.");
         }
-        let audience = claims.get("aud").is_some_and(|audience| has(audience, &self.audience, false));
+        let audience = claims.get("aud").is_some_and(|audience| names(audience, &self.audience));
         if !audience {
             return Err(
                 "It is not for this server: its 'aud' is not the audience that the settings of this server name.",
             );
         }
-        let subject = claims.text("sub").filter(|subject| (1..=SUBJECT_BYTES_MAX).contains(&subject.len()));
-        let subject = subject.ok_or("It has no 'sub', or one that is too long.")?;
+        let (subject, name) = subject_and_name(claims)?;
         let expires_at = claims.seconds("exp").ok_or("It has no 'exp'.")?;
-        let name = NAMES.iter().find_map(|name| claims.text(name)).unwrap_or(subject);
-        let name: String = name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS_MAX).collect();
         let granting = self.rules.iter().filter(|rule| rule.applies(claims));
         let mut grants: Vec<Grant> = granting.map(|rule| rule.grant.clone()).collect();
         grants.sort();
@@ -157,8 +162,17 @@ impl IssuerSettings {
     }
 }
 
+/// The id of the caller that claims are about, and its name.
+pub(super) fn subject_and_name(claims: &Claims) -> Result<(&str, String), &'static str> {
+    let subject = claims.text("sub").filter(|subject| (1..=SUBJECT_BYTES_MAX).contains(&subject.len()));
+    let subject = subject.ok_or("It has no 'sub', or one that is too long.")?;
+    let name = NAMES.iter().find_map(|name| claims.text(name)).unwrap_or(subject);
+    let name = name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS_MAX).collect();
+    Ok((subject, name))
+}
+
 impl Rule {
-    fn applies(&self, claims: &Claims) -> bool {
+    pub(super) fn applies(&self, claims: &Claims) -> bool {
         // Names with dots of their own, such as URLs, come first.
         let found = claims.get(&self.claim).or_else(|| {
             let mut names = self.claim.split('.');
@@ -169,6 +183,11 @@ impl Rule {
         let words = ["scope", "scp"].contains(&self.claim.as_str());
         found.is_some_and(|value| has(value, &self.value, words))
     }
+}
+
+/// Whether an audience is a name, or has it among its names.
+pub(super) fn names(audience: &Value, name: &str) -> bool {
+    has(audience, name, false)
 }
 
 /// Whether a claim is a text, has it among its values, or, if so asked, as one of its words.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use punctual_jwt::PublicKey;
+use punctual_model::Secret;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
@@ -36,18 +37,38 @@ const STALE_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// The most keys of an issuer that are kept; real ones have a few.
 const KEYS_MAX: usize = 100;
 
-/// Fetches documents of an issuer.
+/// Asks an issuer. Time and size of each answer must be bounded, and no redirect be followed. An error says what to do.
 #[async_trait]
-pub trait KeySource: Send + Sync {
-    /// The body of the answer to a GET, if its status is 200. Both its size and its time must be bounded. The error says
-    /// what to do.
+pub trait IssuerTransport: Send + Sync {
+    /// The body of the answer to a GET, if its status is 200.
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, String>;
+
+    /// Status and body of the answer to a POST of a form, with an `Authorization` header if one is given.
+    async fn post(
+        &self,
+        url: &str,
+        form: Secret,
+        authorization: Option<Secret>,
+    ) -> Result<(u16, Vec<u8>), String>;
+}
+
+/// Where people sign in, by the configuration of an issuer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Endpoints {
+    /// Where they are sent to.
+    pub(super) authorization: Option<String>,
+    /// Where a code becomes a token.
+    pub(super) token: Option<String>,
+    /// Whether the issuer always says who it is when it sends them back (RFC 9207).
+    pub(super) names_itself: bool,
+    /// Whether a client's secret goes into the body, since the issuer does not take the header.
+    pub(super) secret_in_body: bool,
 }
 
 /// The keys of an issuer.
 pub(super) struct KeyCache {
     issuer: String,
-    source: Arc<dyn KeySource>,
+    transport: Arc<dyn IssuerTransport>,
     found: RwLock<Arc<Found>>,
     wanted: Notify,
     /// What the fetching task does.
@@ -58,6 +79,7 @@ pub(super) struct KeyCache {
 #[derive(Default)]
 pub(super) struct Found {
     keys: Vec<PublicKey>,
+    pub(super) endpoints: Endpoints,
     fetched_at: Option<Instant>,
     /// Counts the fetches that brought keys.
     pub(super) generation: u64,
@@ -84,10 +106,10 @@ pub(super) enum NoKey {
 }
 
 impl KeyCache {
-    pub(super) fn new(issuer: &str, source: Arc<dyn KeySource>) -> Self {
+    pub(super) fn new(issuer: &str, transport: Arc<dyn IssuerTransport>) -> Self {
         let (issuer, found, wanted) = (issuer.to_owned(), RwLock::default(), Notify::new());
         // The first fetch begins as soon as the task runs.
-        Self { issuer, source, found, wanted, phase: watch::Sender::new(Phase::Fetching) }
+        Self { issuer, transport, found, wanted, phase: watch::Sender::new(Phase::Fetching) }
     }
 
     /// What is known now.
@@ -101,19 +123,33 @@ impl KeyCache {
         if let Some(key) = found.key(id) {
             return Ok(key.clone());
         }
-        let mut phase = self.phase.subscribe();
-        if *phase.borrow_and_update() == Phase::Ready {
-            self.wanted.notify_one();
-        }
-        // From being ready it goes on to fetch.
-        let settled = phase.wait_for(|phase| matches!(phase, Phase::Pausing { .. }));
-        let settled = timeout(WAIT_MAX, settled).await.ok().and_then(Result::ok).map(|phase| *phase);
+        let settled = self.fetched_anew().await;
         match self.found().key(id) {
             Some(key) => Ok(key.clone()),
             None if settled == Some(Phase::Pausing { failed: false }) => Err(NoKey::Unknown),
             // It may be one that is new.
             None => Err(NoKey::Unavailable),
         }
+    }
+
+    /// Where people sign in. None if the issuer could not be asked yet.
+    pub(super) async fn endpoints(&self) -> Option<Endpoints> {
+        if !self.found().usable() {
+            self.fetched_anew().await;
+        }
+        let found = self.found();
+        found.usable().then(|| found.endpoints.clone())
+    }
+
+    /// Has the issuer asked, unless that was done just now, and waits for what comes of it.
+    async fn fetched_anew(&self) -> Option<Phase> {
+        let mut phase = self.phase.subscribe();
+        if *phase.borrow_and_update() == Phase::Ready {
+            self.wanted.notify_one();
+        }
+        // From being ready it goes on to fetch.
+        let settled = phase.wait_for(|phase| matches!(phase, Phase::Pausing { .. }));
+        timeout(WAIT_MAX, settled).await.ok().and_then(Result::ok).map(|phase| *phase)
     }
 
     /// Fetches when a key is wanted, and from time to time, for ever.
@@ -124,10 +160,11 @@ impl KeyCache {
             let fetched = fetched
                 .unwrap_or_else(|_| Err(format!("there is no answer within {} s", FETCH_TIME_MAX.as_secs())));
             let (pause, failed) = match fetched {
-                Ok(keys) => {
+                Ok((keys, endpoints)) => {
                     let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
                     let generation = found.generation + 1;
-                    *found = Arc::new(Found { keys, fetched_at: Some(Instant::now()), generation });
+                    *found =
+                        Arc::new(Found { keys, endpoints, fetched_at: Some(Instant::now()), generation });
                     (PAUSE, false)
                 }
                 Err(error) => {
@@ -146,9 +183,9 @@ impl KeyCache {
         }
     }
 
-    async fn fetch(&self) -> Result<Vec<PublicKey>, String> {
+    async fn fetch(&self) -> Result<(Vec<PublicKey>, Endpoints), String> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let document = read(&self.source.fetch(&url).await?, &url)?;
+        let document = read(&self.transport.fetch(&url).await?, &url)?;
         let named = document["issuer"].as_str().unwrap_or_default();
         if named != self.issuer {
             let shown: String = named.chars().take(200).collect();
@@ -161,10 +198,28 @@ impl KeyCache {
         if self.issuer.starts_with("https://") && !keys_url.starts_with("https://") {
             return Err(format!("{url} has a jwks_uri that does not begin with https://"));
         }
-        let document = read(&self.source.fetch(keys_url).await?, keys_url)?;
+        let endpoints = self.endpoints_of(&document);
+        let document = read(&self.transport.fetch(keys_url).await?, keys_url)?;
         let keys = document["keys"].as_array().ok_or_else(|| format!("{keys_url} has no keys"))?;
         // There may be others, to encrypt or of kinds that are not served.
-        Ok(keys.iter().take(KEYS_MAX).filter_map(|jwk| PublicKey::from_jwk(jwk).ok()).collect())
+        let keys = keys.iter().take(KEYS_MAX).filter_map(|jwk| PublicKey::from_jwk(jwk).ok()).collect();
+        Ok((keys, endpoints))
+    }
+
+    /// What the configuration says of signing in. Whoever can read along must see neither passwords nor codes.
+    fn endpoints_of(&self, document: &Value) -> Endpoints {
+        let url = |name: &str| {
+            let secure = |url: &&str| url.starts_with("https://") || !self.issuer.starts_with("https://");
+            document[name].as_str().filter(secure).map(str::to_owned)
+        };
+        let methods = document["token_endpoint_auth_methods_supported"].as_array();
+        let takes = |method: &str| methods.is_some_and(|all| all.iter().any(|one| one == method));
+        Endpoints {
+            authorization: url("authorization_endpoint").filter(|url| !url.contains('#')),
+            token: url("token_endpoint"),
+            names_itself: document["authorization_response_iss_parameter_supported"] == true,
+            secret_in_body: takes("client_secret_post") && !takes("client_secret_basic"),
+        }
     }
 }
 

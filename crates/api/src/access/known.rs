@@ -16,7 +16,7 @@ pub(super) struct Known {
 
 /// A token that is known.
 pub(super) struct Entry {
-    id: TokenId,
+    pub(super) id: TokenId,
     pub(super) caller: Caller,
     /// Tells its secret from others that it had.
     pub(super) fingerprint: String,

@@ -151,6 +151,14 @@ impl Access {
         })
     }
 
+    /// What a JWT claims that this server signed for itself, and for nobody to call with.
+    pub(crate) async fn own_claims(&self, token: &str) -> Result<Option<Claims>, Trouble> {
+        let Ok(parsed) = Parsed::read(token) else { return Ok(None) };
+        let key = self.signer.known_key(&*self.store).await?;
+        let Some(key) = key.filter(|key| parsed.key_id() == Some(key.id())) else { return Ok(None) };
+        Ok(parsed.verify(key.public()).ok())
+    }
+
     /// Who sent a JWT, if this server has issued it; none if somebody else has.
     pub(super) async fn principal(
         &self,

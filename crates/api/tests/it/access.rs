@@ -19,7 +19,8 @@ use crate::world::{Answer, World, job, target};
 const GROUP: &str = "/subscriptions/s/resourceGroups/Rg";
 const COLLECTION: &str = "/subscriptions/s/resourceGroups/Rg/providers/Microsoft.Scheduler/jobCollections/Jc";
 
-/// What the contract asks for each operation: a role on all of the scope, or on something in it (`in`).
+/// What the contract asks for each operation: a role on all of the scope, or on something in it (`in`); to say who one is
+/// (`anybody`), or not even that (`nobody`).
 const CONTRACT: &str = "
     welcome                       reader in
     live                          nobody
@@ -31,6 +32,15 @@ const CONTRACT: &str = "
     listSigningKeys               nobody
     webfinger                     nobody
     issueToken                    nobody
+    me                            anybody
+    signIn                        nobody
+    signOut                       anybody
+    listSignInWays                nobody
+    beginOpenIdSignIn             nobody
+    finishOpenIdSignIn            nobody
+    listSessions                  owner
+    endSessions                   owner
+    endSession                    owner
     listTokens                    owner in
     createToken                   owner in
     getToken                      owner

@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::{Request, header};
 use jiff::SignedDuration;
-use punctual_api::{CallerLimits, IssuerSettings, KeySource, Peer, Rate, Rule, Settings};
+use punctual_api::{CallerLimits, IssuerSettings, IssuerTransport, Peer, Rate, Rule, Settings};
 use punctual_jwt::SigningKey;
+use punctual_model::Secret;
 use punctual_model::access::{Grant, Role};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -34,7 +35,7 @@ struct Web {
 }
 
 #[async_trait]
-impl KeySource for Web {
+impl IssuerTransport for Web {
     async fn fetch(&self, url: &str) -> Result<Vec<u8>, String> {
         self.fetched.fetch_add(1, Ordering::Relaxed);
         if *self.hangs.lock().unwrap() {
@@ -45,6 +46,10 @@ impl KeySource for Web {
             .get(url)
             .map(|document| document.to_string().into_bytes())
             .ok_or_else(|| "not there".to_owned())
+    }
+
+    async fn post(&self, _: &str, _: Secret, _: Option<Secret>) -> Result<(u16, Vec<u8>), String> {
+        Err("nobody signs in here".to_owned())
     }
 }
 
@@ -95,7 +100,8 @@ async fn world_with(web: &Arc<Web>, caller_limits: CallerLimits) -> (Arc<World>,
             rule("scp", "read", Role::Reader, "/subscriptions/s"),
             rule("sub", "robot", Role::Operator, "/subscriptions/s"),
         ],
-        source: web.clone(),
+        client: None,
+        transport: web.clone(),
     };
     let world =
         Arc::new(World::with_issuers(vec![settings], Settings { caller_limits, ..Settings::default() }));

@@ -123,7 +123,7 @@ fn table(document: &Value) -> String {
         let item = &document["paths"][path(route)][route.methods[0].to_lowercase()];
         let responses = item["responses"].as_object().unwrap().keys();
         let success: Vec<&str> =
-            responses.map(String::as_str).filter(|status| status.starts_with('2')).collect();
+            responses.map(String::as_str).filter(|status| status.starts_with(['2', '3'])).collect();
         let parameters = item["parameters"].as_array().into_iter().flatten().map(|parameter| {
             let reference = parameter["$ref"].as_str();
             reference.map_or(parameter, |target| document.pointer(&target[1..]).unwrap())

@@ -58,7 +58,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
-    /// The body as JSON; null if there is none.
+    /// The body as JSON; null if it is none.
     pub(crate) body: Value,
 }
 
@@ -86,6 +86,15 @@ impl World {
     /// The same that takes tokens of issuers of OpenID Connect.
     pub(crate) fn with_issuers(issuers: Vec<IssuerSettings>, settings: Settings) -> Self {
         let store = Arc::new(MemoryStore::new());
+        Self::build_on(store, settings, AccessMode::Auto, |access| access.with_issuers(issuers))
+    }
+
+    /// Another server with the same store that takes tokens of issuers.
+    pub(crate) fn on_with_issuers(
+        store: Arc<MemoryStore>,
+        issuers: Vec<IssuerSettings>,
+        settings: Settings,
+    ) -> Self {
         Self::build_on(store, settings, AccessMode::Auto, |access| access.with_issuers(issuers))
     }
 
@@ -310,7 +319,11 @@ impl Answer {
 async fn answered(response: Response<Body>) -> Answer {
     let (parts, body) = response.into_parts();
     let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
+    let json = parts
+        .headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    let body = if json && !text.is_empty() { serde_json::from_str(&text).unwrap() } else { Value::Null };
     Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
 }
 

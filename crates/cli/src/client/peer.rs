@@ -76,6 +76,11 @@ impl Peer {
         Ok((peer, uri))
     }
 
+    /// Whether it is this machine, by its name or address.
+    pub(crate) fn is_local(&self) -> bool {
+        self.host == "localhost" || self.host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+    }
+
     /// Sends a request, whose URI is a path, and reads the whole answer.
     pub(crate) async fn send(&self, request: Request<Bytes>, bytes_max: usize) -> Result<Reply, Failure> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await.map_err(Failure::Connect)?;

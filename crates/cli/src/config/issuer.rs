@@ -24,6 +24,19 @@ pub(crate) struct IssuerConfig {
     pub(crate) allowance_seconds: u32,
     #[serde(default)]
     pub(crate) ca_file: PathBuf,
+    /// Empty if nobody signs in through it.
+    #[serde(default)]
+    pub(crate) client_id: String,
+    #[serde(default)]
+    pub(crate) client_secret_file: PathBuf,
+    /// The name of an environment variable.
+    #[serde(default)]
+    pub(crate) client_secret_env: String,
+    #[serde(default = "scopes_default", deserialize_with = "scopes")]
+    pub(crate) scopes: Vec<String>,
+    /// Empty for the issuer's host.
+    #[serde(default)]
+    pub(crate) label: String,
     pub(crate) rules: Vec<RuleConfig>,
 }
 
@@ -45,6 +58,21 @@ fn allowance_default() -> u32 {
     60
 }
 
+fn scopes_default() -> Vec<String> {
+    ["openid", "profile", "email"].map(str::to_owned).into()
+}
+
+/// Words that a provider is asked for.
+fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let scopes = Vec::<String>::deserialize(deserializer)?;
+    // As RFC 6749 has them.
+    let fits = |letter: char| letter.is_ascii_graphic() && letter != '"' && letter != '\\';
+    match scopes.iter().find(|scope| scope.is_empty() || !scope.chars().all(fits)) {
+        None => Ok(scopes),
+        Some(wrong) => Err(Error::custom(format!("scopes: '{wrong}' is not a scope such as groups"))),
+    }
+}
+
 fn allowance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let seconds = u32::deserialize(deserializer)?;
     if seconds <= ALLOWANCE_SECONDS_MAX {
@@ -63,9 +91,7 @@ fn issuer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     if uri.query().is_some() {
         return Err(wrong("must have no query"));
     }
-    let local =
-        peer.host == "localhost" || peer.host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-    if !peer.secure && !local {
+    if !peer.secure && !peer.is_local() {
         return Err(wrong("must begin with https://, unless it is on this machine"));
     }
     Ok(text)

@@ -104,6 +104,24 @@ pub(super) fn hold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     Err(Error::custom(format!("must be at most 3600, not {}", hold.as_secs_f64())))
 }
 
+/// How many minutes a session may rest. Uses are written once a minute, so that it is no less than a few.
+pub(super) fn idle_minutes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    within(deserializer, 5, 7 * 24 * 60)
+}
+
+/// How many hours a session may last.
+pub(super) fn lifetime_hours<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    within(deserializer, 1, 30 * 24)
+}
+
+fn within<'de, D: Deserializer<'de>>(deserializer: D, least: u32, most: u32) -> Result<u32, D::Error> {
+    let number = u32::deserialize(deserializer)?;
+    if (least..=most).contains(&number) {
+        return Ok(number);
+    }
+    Err(Error::custom(format!("must be from {least} to {most}, not {number}")))
+}
+
 /// Networks, or single addresses.
 pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let list = Vec::<String>::deserialize(deserializer)?;

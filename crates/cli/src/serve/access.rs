@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use punctual_api::{Access, AccessMode};
+use jiff::SignedDuration;
+use punctual_api::{Access, AccessMode, SessionSettings};
 use punctual_runner::{Supervisor, Tasks};
 use punctual_store::Callers;
 use punctual_store_sqlite::layout;
@@ -42,8 +43,13 @@ pub(super) async fn open(config: &Config, store: Arc<dyn Callers>) -> anyhow::Re
         AuthMode::Auto if local => AccessMode::Auto,
         AuthMode::Auto | AuthMode::Required => AccessMode::Required,
     };
-    let issuers = issuer::open(&config.auth.issuers)?;
-    let access = Access::new(store, Arc::new(RealClock), mode).with_issuers(issuers);
+    let issuers = issuer::open(&config.auth.issuers, &config.server.public_url)?;
+    let sessions = config.auth.sessions;
+    let sessions = SessionSettings {
+        idle: SignedDuration::from_mins(sessions.idle_minutes.into()),
+        lifetime: SignedDuration::from_hours(sessions.lifetime_hours.into()),
+    };
+    let access = Access::new(store, Arc::new(RealClock), mode).with_issuers(issuers).with_sessions(sessions);
     access.refresh().await.context("could not read the tokens")?;
     if !local && access.is_empty() {
         return Err(nobody_may_call(config).into());

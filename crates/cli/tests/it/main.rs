@@ -25,6 +25,7 @@ mod refused;
 mod scheduler;
 mod serve;
 mod server;
+mod session;
 mod sign_in;
 mod small_disk;
 mod start;

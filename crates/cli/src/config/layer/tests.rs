@@ -100,7 +100,8 @@ fn what_is_wrong_in_a_file_is_told_with_its_key() {
     );
     check(
         &format!("{issuer}\"https://l\"\nrole = 1"),
-        "auth.issuers: unknown field `role`, expected one of `issuer`, `audience`, `allowance_seconds`, `ca_file`, `rules`",
+        "auth.issuers: unknown field `role`, expected one of `issuer`, `audience`, `allowance_seconds`, `ca_file`, `client_id`, \
+         `client_secret_file`, `client_secret_env`, `scopes`, `label`, `rules`",
     );
     check("[[auth.issuers]]\nissuer = \"https://l\"\nrules = []", "auth.issuers: missing field `audience`");
     let rule = |role: &str, scope: &str| {
