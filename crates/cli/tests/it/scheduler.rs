@@ -96,7 +96,11 @@ impl Scheduler {
 
     /// Waits until a job is as it should be, and gives it.
     pub(crate) fn wait_until(&self, job: &str, what: &str, reached: impl Fn(&Value) -> bool) -> Value {
-        wait_for(&format!("{job} is {what}"), || Some(self.get(job)).filter(|job| reached(job)))
+        wait_while_it_goes_on(&format!("{job} is {what}"), || {
+            let job = self.get(job);
+            let answer = reached(&job).then(|| job.clone());
+            (job, answer)
+        })
     }
 
     pub(crate) fn wait_for_state(&self, job: &str, state: &str) -> Value {
@@ -158,13 +162,24 @@ pub(crate) fn started_at(data: &Path, clock_start: Timestamp, speed: u32, more: 
 
 /// Asks until there is an answer.
 pub(crate) fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    wait_while_it_goes_on(what, || ((), ask()))
+}
+
+/// Asks until there is an answer. On a busy machine that may take long: it is in vain when what is seen meanwhile
+/// does not change any more.
+fn wait_while_it_goes_on<S: PartialEq, T>(what: &str, mut ask: impl FnMut() -> (S, Option<T>)) -> T {
     // Nobody signals what a server does: it is asked again after a moment.
     let (_keep, moment) = std::sync::mpsc::channel::<()>();
     let pause = std::time::Duration::from_millis(20);
-    for _ in 0..3 * SOON.as_millis() / pause.as_millis() {
-        if let Some(answer) = ask() {
+    let mut before = None;
+    let mut in_vain = 0;
+    while in_vain < 3 * SOON.as_millis() / pause.as_millis() {
+        let (seen, answer) = ask();
+        if let Some(answer) = answer {
             return answer;
         }
+        in_vain = if before.as_ref() == Some(&seen) { in_vain + 1 } else { 0 };
+        before = Some(seen);
         let _ = moment.recv_timeout(pause);
     }
     panic!("waited in vain until {what}");
