@@ -3,99 +3,12 @@
 'use strict';
 
 const assert = require('node:assert');
-const { spawn } = require('node:child_process');
 const { once } = require('node:events');
-const fs = require('node:fs');
-const http = require('node:http');
-const os = require('node:os');
-const path = require('node:path');
 const test = require('node:test');
+const { Reports, ask, browse, freePort, punctual, serve } = require('./chromium.js');
 
 const COLLECTION = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c?api-version=2016-03-01';
 const DISABLE = COLLECTION.replace('?', '/disable?');
-
-/** A web server on a port of this machine. */
-async function serve(listener) {
-  const server = http.createServer(listener);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
-
-/** Collects what pages tell, in order. */
-class Reports {
-  static async start() {
-    const reports = new Reports();
-    reports.waiting = [];
-    reports.came = [];
-    reports.server = await serve((request, response) => {
-      let text = '';
-      request.on('data', (piece) => { text += piece; });
-      request.on('end', () => {
-        response.end();
-        const resolve = reports.waiting.shift();
-        if (resolve) resolve(text); else reports.came.push(text);
-      });
-    });
-    return reports;
-  }
-
-  /** A script that a page has for telling something. */
-  get script() {
-    const url = `http://127.0.0.1:${this.server.address().port}/`;
-    return `const tell = (text) => fetch('${url}', {method: 'POST', mode: 'no-cors', body: text});`;
-  }
-
-  async next() {
-    return this.came.length ? this.came.shift() : new Promise((resolve) => { this.waiting.push(resolve); });
-  }
-}
-
-/**
- * A program with a folder of its own, which is `folder` in its arguments. When the test ends, all of its processes are
- * killed, and only then the folder goes: a program that still runs would write into it. What is not killed keeps the
- * test from ending.
- */
-function start(context, program, folder, options) {
-  const place = fs.mkdtempSync(path.join(os.tmpdir(), folder.prefix));
-  const env = { ...process.env, ...options.env, TMPDIR: place };
-  const child = spawn(program, folder.arguments(place), { ...options, env, detached: true });
-  context.after(async () => {
-    const gone = child.exitCode !== null || child.signalCode !== null || once(child, 'exit');
-    // A process group is named by its first process, also after that one has ended.
-    try { process.kill(-child.pid, 'SIGKILL'); } catch (error) { if (error.code !== 'ESRCH') throw error; }
-    await gone;
-    fs.rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-  });
-  return child;
-}
-
-/** A browser that shows a page. Every name of the domain `test` leads to this machine. */
-function browse(context, url) {
-  start(context, process.env.CHROMIUM, {
-    prefix: 'punctual-browser-',
-    arguments: (profile) => [
-      '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
-      '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic',
-      '--host-resolver-rules=MAP *.test 127.0.0.1', `--user-data-dir=${profile}`, url,
-    ],
-  }, { stdio: 'ignore' });
-}
-
-/** A server on a port. */
-async function punctual(context, port, environment) {
-  const server = start(context, process.env.PUNCTUAL_BINARY, {
-    prefix: 'punctual-data-',
-    arguments: (data) => ['serve', '--role', 'api', '--listen', `127.0.0.1:${port}`, '--data', data],
-  }, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(server.stdout, 'data');
-}
-
-/** What the server itself says, asked by no browser. */
-async function ask(port, method, target, body) {
-  const answer = await fetch(`http://127.0.0.1:${port}${target}`, { method, body });
-  return { status: answer.status, body: await answer.json().catch(() => null) };
-}
 
 /** The page whose name turns: it waits until it is the server that answers, and then asks for all it can. */
 async function rebinding(context, environment) {
@@ -138,10 +51,7 @@ test('the same page would reach everything if its name were one of ours', { time
 test('a page of another site gives no orders', { timeout: 120000 }, async (context) => {
   const reports = await Reports.start();
   context.after(() => reports.server.close());
-  const free = await serve(() => {});
-  const { port } = free.address();
-  free.close();
-  await once(free, 'close');
+  const port = await freePort();
   await punctual(context, port, {});
   assert.strictEqual((await ask(port, 'PUT', COLLECTION, '{"location": "West US"}')).status, 201);
   // A request that needs no permission of the server, and a form.
