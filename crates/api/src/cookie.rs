@@ -5,7 +5,7 @@
 //! That of a session is `SameSite=Strict`: no request that another site causes carries it. That of a sign-in under way is
 //! `Lax`, since it must come along when the provider sends somebody back.
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use punctual_model::access::SessionSecret;
 
 /// The cookie of a session.
@@ -44,9 +44,10 @@ pub(crate) fn login(headers: &HeaderMap) -> Option<&str> {
 
 /// The value of a cookie; empty if there are several of the name, which no browser sends.
 fn find<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    // HTTP/2 may have a header for each cookie.
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    // HTTP/2 may have a header for each cookie. Others on the same host, on any port, may have set some that are no text.
+    let lines = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
     let mut values = pairs.filter(|(found, _)| found.trim() == name).map(|(_, value)| value.trim());
     let first = values.next()?;
     Some(if values.next().is_none() { first } else { "" })
@@ -61,7 +62,7 @@ mod tests {
         let check = |lines: &[&str], expected: Option<&str>| {
             let mut headers = HeaderMap::new();
             for line in lines {
-                headers.append(header::COOKIE, line.parse().unwrap());
+                headers.append(header::COOKIE, HeaderValue::from_bytes(line.as_bytes()).unwrap());
             }
             assert_eq!(session(&headers), expected, "{lines:?}");
         };
@@ -71,6 +72,7 @@ mod tests {
         check(&["__Host-punctual-session=x"], Some("x"));
         check(&["a=b; __Host-punctual-session=x=y; c=d"], Some("x=y"));
         check(&["a=b", "__Host-punctual-session=x"], Some("x"));
+        check(&["ä=ö; __Host-punctual-session=x; ü"], Some("x"));
         check(&["x__Host-punctual-session=x"], None);
         check(&["__host-punctual-session=x"], None);
         check(&["__Host-punctual-session=x; __Host-punctual-session=y"], Some(""));

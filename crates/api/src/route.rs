@@ -217,7 +217,7 @@ pub(crate) async fn answer(
         Endpoint::FinishOpenIdSignIn => session::finish(state, call).await,
         Endpoint::ListSessions => session::list(state, call).await,
         Endpoint::EndSessions => session::end_all(state, call).await,
-        Endpoint::EndSession => session::end(state, asked, call).await,
+        Endpoint::EndSession => session::end(state, call).await,
         Endpoint::ListTokens => token::list(state, call).await,
         Endpoint::CreateToken => token::create(state, asked, call, body).await,
         Endpoint::GetToken => token::get(state, asked, call).await,

@@ -4,7 +4,7 @@ mod login;
 mod openid;
 mod page;
 
-use http::{HeaderName, StatusCode, header};
+use http::{HeaderName, Method, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use punctual_arm::{ApiError, SessionsPage, page as list_page, session};
 use punctual_model::Scope;
@@ -16,7 +16,6 @@ pub(crate) use self::openid::{begin, finish};
 use crate::access::Unidentified;
 use crate::answer::{Answer, trouble};
 use crate::host::{Authority, Host};
-use crate::operation::Operation;
 use crate::origin::X_PUNCTUAL_PAGE;
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
@@ -46,8 +45,13 @@ pub(crate) async fn sign_in(state: &ApiState, call: &Call<'_>, body: UnreadBody)
         Ok(found) => found,
         Err(unidentified) => return Ok(failed(state, call, unidentified).await),
     };
+    // Each sign-in is written, so that they count like other writes of the caller.
+    let _turn = match state.limiter.begin(&caller, &Method::POST, 0, state.access.now()) {
+        Ok(turn) => turn,
+        Err(told) => return Ok(told),
+    };
     let (session, secret) = open(state, call, &caller, holder).await?;
-    end_former(state, call).await;
+    end_former(state, call, &caller).await;
     let answer = Answer::with(StatusCode::CREATED, &me::document(state, &caller, Some(&session)));
     Ok(with_session(answer, &secret))
 }
@@ -63,7 +67,9 @@ pub(crate) async fn sign_out(state: &ApiState, call: &Call<'_>) -> Result<Answer
     let note = note(state, &call.author, &session.id.0, AuditOutcome::Done);
     state.access.store().end_session(&session.id, note).await.map_err(|error| trouble(&error))?;
     tracing::info!(session = %session.id, caller = %call.caller.id, "somebody signed out");
-    let answer = Answer::empty(StatusCode::OK)?.with_header(header::SET_COOKIE, cookie::SESSION_ENDED);
+    let answer = Answer::empty(StatusCode::OK)?
+        .with_header(header::SET_COOKIE, cookie::SESSION_ENDED)
+        .with_header(header::SET_COOKIE, cookie::LOGIN_ENDED);
     Ok(answer.with_header(HeaderName::from_static("clear-site-data"), FORGOTTEN))
 }
 
@@ -85,15 +91,18 @@ pub(crate) async fn list(state: &ApiState, call: &Call<'_>) -> Result<Answer, Ap
 }
 
 /// `DELETE /sessions/{id}`: ends one
-pub(crate) async fn end(state: &ApiState, asked: &Operation, call: &Call<'_>) -> Result<Answer, ApiError> {
+pub(crate) async fn end(state: &ApiState, call: &Call<'_>) -> Result<Answer, ApiError> {
     call.own_version("sessions")?;
     let path = call.path();
     let segment = path.trim_matches('/').split('/').nth(1).unwrap_or_default();
     let id = SessionId(percent_decode_str(segment).decode_utf8_lossy().to_ascii_lowercase());
     let note = note(state, &call.author, &id.0, AuditOutcome::Done);
     let ended = state.access.store().end_session(&id, note).await.map_err(|error| trouble(&error))?;
-    tracing::debug!(operation = asked.route.name, session = %id, ended, "a session was to be ended");
-    if ended { Answer::empty(StatusCode::OK) } else { Err(ApiError::session_not_found(&id.0)) }
+    if !ended {
+        return Err(ApiError::session_not_found(&id.0));
+    }
+    tracing::info!(session = %id, by = %call.caller.id, "a session was ended");
+    Answer::empty(StatusCode::OK)
 }
 
 /// `DELETE /sessions?caller={id}`: signs somebody out everywhere
@@ -128,12 +137,16 @@ async fn open(
 
 /// Ends the session that the browser had before, if it had one: it has another one now. That it can't be ended must
 /// not keep anybody out.
-async fn end_former(state: &ApiState, call: &Call<'_>) {
+async fn end_former(state: &ApiState, call: &Call<'_>, caller: &Caller) {
     let secret = cookie::session(call.headers()).and_then(SessionSecret::parse);
     let Some(secret) = secret else { return };
     let store = state.access.store();
     let ended = match store.session(&secret.hash()).await {
-        Ok(Some(former)) => store.end_session(&former.id, None).await.map(drop),
+        Ok(Some(former)) => {
+            let author = Author { caller: caller.clone(), ..call.author.clone() };
+            let note = note(state, &author, &former.id.0, AuditOutcome::Done);
+            store.end_session(&former.id, note).await.map(drop)
+        }
         Ok(None) => Ok(()),
         Err(error) => Err(error),
     };

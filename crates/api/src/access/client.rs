@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -16,12 +17,21 @@ use punctual_model::Secret;
 use punctual_model::access::{Caller, CallerKind, Grant, SessionHolder};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::issuer::{Issuer, IssuerSettings, names, subject_and_name};
 use super::{Access, Unidentified};
 
 /// What needs no escape in a form and in a query.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// How many codes are given for tokens at once. Everybody can come back with one that is made up, and must not have a
+/// provider flooded in our name.
+const REDEEMING_MAX: usize = 32;
+
+/// How long somebody waits for their turn.
+const TURN_TIME_MAX: Duration = Duration::from_secs(4);
 
 /// The longest code that is passed on.
 const CODE_BYTES_MAX: usize = 4 * 1024;
@@ -86,6 +96,11 @@ impl NotSignedIn {
     fn refused(why: &str) -> Self {
         Self::Refused(why.to_owned())
     }
+}
+
+/// How many of an issuer's codes can be given for tokens.
+pub(super) fn redeeming() -> Semaphore {
+    Semaphore::new(REDEEMING_MAX)
 }
 
 impl Access {
@@ -217,6 +232,10 @@ impl Issuer {
             }
         };
         let form = Secret::new(encoded(&form));
+        let Ok(Ok(_turn)) = timeout(TURN_TIME_MAX, self.redeeming.acquire()).await else {
+            tracing::warn!(issuer = self.settings.url, "too many sign-ins come back at once");
+            return Err(NotSignedIn::Unavailable);
+        };
         let answered = self.settings.transport.post(&endpoint, form, authorization).await;
         let (status, body) = answered.map_err(|error| {
             tracing::warn!(issuer = self.settings.url, error, "could not ask a provider for an ID token");

@@ -10,9 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_jwt::{Claims, Parsed};
 use punctual_model::access::{Caller, CallerKind, Grant};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use super::Unidentified;
-use super::client::ClientSettings;
+use super::client::{ClientSettings, redeeming};
 use super::key_cache::{IssuerTransport, KeyCache, NoKey};
 
 /// How many verified tokens of an issuer are remembered.
@@ -56,6 +57,8 @@ pub(super) struct Issuer {
     pub(super) settings: IssuerSettings,
     pub(super) keys: KeyCache,
     verified: Mutex<Remembered>,
+    /// Places for codes that are given for tokens.
+    pub(super) redeeming: Semaphore,
 }
 
 /// Tokens that were verified by the keys of one fetch.
@@ -74,7 +77,7 @@ struct Verified {
 impl Issuer {
     pub(super) fn new(settings: IssuerSettings) -> Self {
         let keys = KeyCache::new(&settings.url, Arc::clone(&settings.transport));
-        Self { settings, keys, verified: Mutex::default() }
+        Self { settings, keys, verified: Mutex::default(), redeeming: redeeming() }
     }
 
     /// Whether a token says that it is of this issuer.

@@ -81,27 +81,35 @@ pub(crate) async fn begin(state: &ApiState, call: &Call<'_>) -> Result<Answer, A
 
 /// `GET /session/callback`: takes somebody back whom a provider sends
 pub(crate) async fn finish(state: &ApiState, call: &Call<'_>) -> Result<Answer, ApiError> {
-    let answer = match signed_in(state, call).await {
-        Ok(answer) => answer,
-        Err(Failure::Trouble(error)) => page::error(&error),
-        Err(Failure::Not(not)) => {
-            note_failure(state, call, &not);
-            // A provider that can't be asked is nobody's guess.
-            let slowed = match &not {
-                NotSignedIn::Refused(_) => {
-                    state.limiter.sign_in_failed(call.source, state.access.now()).await
-                }
-                NotSignedIn::Unavailable | NotSignedIn::Stranger(_) => None,
-            };
-            slowed.unwrap_or_else(|| told(&not))
+    let (answer, over) = match signed_in(state, call).await {
+        Ok(answer) => (answer, true),
+        Err(Failure::Trouble(error)) => (page::error(&error), true),
+        Err(Failure::Not(not)) => (refuse(state, call, &not).await, true),
+        // The one under way may still come back.
+        Err(Failure::Another) => {
+            let why = "The provider answers another sign-in than the one under way. Begin again.";
+            (refuse(state, call, &NotSignedIn::Refused(why.to_owned())).await, false)
         }
     };
-    Ok(answer.with_header(header::SET_COOKIE, cookie::LOGIN_ENDED))
+    Ok(if over { answer.with_header(header::SET_COOKIE, cookie::LOGIN_ENDED) } else { answer })
+}
+
+/// Notes that somebody is not signed in, and says why.
+async fn refuse(state: &ApiState, call: &Call<'_>, not: &NotSignedIn) -> Answer {
+    note_failure(state, call, not);
+    // A provider that can't be asked is nobody's guess.
+    let slowed = match not {
+        NotSignedIn::Refused(_) => state.limiter.sign_in_failed(call.source, state.access.now()).await,
+        NotSignedIn::Unavailable | NotSignedIn::Stranger(_) => None,
+    };
+    slowed.unwrap_or_else(|| told(not))
 }
 
 /// Why somebody is not signed in.
 enum Failure {
     Not(NotSignedIn),
+    /// What comes back does not belong to the sign-in under way.
+    Another,
     Trouble(ApiError),
 }
 
@@ -131,7 +139,7 @@ async fn signed_in(state: &ApiState, call: &Call<'_>) -> Result<Answer, Failure>
         )
     })?;
     if one("state") != Some(&login.attempt.state) {
-        return Err(refused("The provider answers another sign-in than the one under way. Begin again."));
+        return Err(Failure::Another);
     }
     if !state.access.spend_sign_in(&login.attempt.state, login.expires_at) {
         return Err(refused("This sign-in has come back already. Begin again."));

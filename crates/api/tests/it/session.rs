@@ -126,7 +126,9 @@ async fn signing_out_ends_the_session_on_every_server_at_once() {
     }
     let out = as_page(&other, &cookie, "DELETE", SESSION).await.is(200);
     let cleared = "__Host-punctual-session=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
-    assert_eq!(out.header("set-cookie"), Some(cleared));
+    let set: Vec<&str> = out.headers.get_all("set-cookie").iter().map(|set| set.to_str().unwrap()).collect();
+    let login = "__Host-punctual-login=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0";
+    assert_eq!(set, [cleared, login]);
     assert_eq!(out.header("clear-site-data"), Some("\"cache\", \"storage\""));
     for server in [&world, &other] {
         let over = as_page(server, &cookie, "GET", ME).await;
@@ -468,6 +470,21 @@ async fn failed_sign_ins_are_audited_and_slow_down() {
     for secret in [cookie.split_once('=').unwrap().1, owner.as_str()] {
         assert!(!log.text.contains(secret));
     }
+}
+
+#[tokio::test]
+async fn sign_ins_count_as_writes_of_their_caller() {
+    let caller_limits =
+        CallerLimits { writes: Some(Rate { per_second: 0.1, burst: 2.0 }), ..CallerLimits::default() };
+    let world = World::build(Settings { caller_limits, ..Settings::default() }, AccessMode::Auto);
+    let (one, other) = (
+        world.token("one", &[(Role::Reader, "/")]).await,
+        world.token("other", &[(Role::Reader, "/")]).await,
+    );
+    signed_in(&world, &one).await;
+    signed_in(&world, &one).await;
+    sign_in(&world, &one, &[]).await.refused(429, "TooManyRequests");
+    signed_in(&world, &other).await;
 }
 
 #[tokio::test]

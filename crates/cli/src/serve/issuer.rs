@@ -1,5 +1,6 @@
 //! Issuers of OpenID Connect, as the settings name them: asks for their configuration, their keys and ID tokens.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,6 +112,7 @@ fn secret(settings: &IssuerConfig) -> Result<Option<Secret>, WrongUsage> {
                     file.display()
                 ))
             });
+            warn_if_open(file);
             (file.display().to_string(), read?)
         }
         (false, _) => {
@@ -123,6 +125,14 @@ fn secret(settings: &IssuerConfig) -> Result<Option<Secret>, WrongUsage> {
     match text.expose().trim() {
         "" => Err(WrongUsage(format!("auth.issuers: the client secret is empty ({from})"))),
         trimmed => Ok(Some(Secret::new(trimmed))),
+    }
+}
+
+/// Warns of a file that everybody on the machine can read. It is not refused: where secrets are mounted, it may be so.
+fn warn_if_open(file: &Path) {
+    let open = file.metadata().is_ok_and(|found| found.permissions().mode() & 0o007 != 0);
+    if open {
+        tracing::warn!(path = %file.display(), "everybody on this machine can read the client secret: chmod 600");
     }
 }
 
