@@ -54,8 +54,10 @@ pub enum Verb {
     Register,
     /// Takes that back.
     Unregister,
-    /// Gives another secret.
+    /// Gives another secret, or has another key seal.
     Rotate,
+    /// Lets a key go.
+    Retire,
     /// Gives a token, or a session, to whoever shows who they are.
     SignIn,
     /// Ends a session.
@@ -149,6 +151,7 @@ impl Route {
             Verb::Register => "register/action",
             Verb::Unregister => "unregister/action",
             Verb::Rotate => "rotate/action",
+            Verb::Retire => "retire/action",
             Verb::SignIn => "signIn/action",
             Verb::SignOut => "signOut/action",
         };

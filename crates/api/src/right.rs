@@ -60,6 +60,8 @@ impl Route {
             // It shows what concerns the scopes of the owner.
             ListAudit => Right::Within(Role::Owner),
             VerifyAudit => Right::On(Role::Owner),
+            // They seal what is in all scopes.
+            ListKeys | RotateKeys | RetireKey => Right::On(Role::Owner),
             ListSessions | EndSessions | EndSession => Right::On(Role::Owner),
             ListTokens | CreateToken | GetToken | RevokeToken | RotateToken => Right::Within(Role::Owner),
         }

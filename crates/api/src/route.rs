@@ -11,7 +11,7 @@ use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
-    audit, collection, doctor, group, health, job, me, openapi, provider, resource, session, sign_in,
+    audit, collection, doctor, group, health, job, keys, me, openapi, provider, resource, session, sign_in,
     subscription, token,
 };
 
@@ -30,6 +30,7 @@ const TENANTS: &str = "Microsoft.Resources/tenants";
 const LOCATIONS: &str = "Microsoft.Resources/subscriptions/locations";
 const RESOURCES: &str = "Microsoft.Resources/subscriptions/resources";
 const AUDIT: &str = "Punctual/audit";
+const KEYS: &str = "Punctual/keys";
 const TOKENS: &str = "Punctual/tokens";
 const PROVIDER: &str = "Microsoft.Scheduler";
 const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
@@ -46,7 +47,7 @@ const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 pub const ROUTES: &[Route] = {
     use Endpoint::*;
     use Level::*;
-    use Verb::{Delete, Disable, Enable, Probe, Read, Register, Rotate, Run, Unregister, Write};
+    use Verb::{Delete, Disable, Enable, Probe, Read, Register, Retire, Rotate, Run, Unregister, Write};
     &[
         route(Welcome, "welcome", GET_OR_HEAD, Everything, "", Read, "Punctual/server"),
         route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
@@ -76,6 +77,10 @@ pub const ROUTES: &[Route] = {
         route(GetToken, "getToken", GET, Everything, "tokens/{tokenId}", Read, TOKENS),
         route(RevokeToken, "revokeToken", DELETE, Everything, "tokens/{tokenId}", Delete, TOKENS),
         route(RotateToken, "rotateToken", POST, Everything, "tokens/{tokenId}/rotate", Rotate, TOKENS),
+
+        route(ListKeys, "listKeys", GET, Everything, "keys", Read, KEYS),
+        route(RotateKeys, "rotateKeys", POST, Everything, "keys/rotate", Rotate, KEYS),
+        route(RetireKey, "retireKey", POST, Everything, "keys/{keyId}/retire", Retire, KEYS),
 
         route(ListTenants, "listTenants", GET, Everything, "tenants", Read, TENANTS),
         route(ListSubscriptions, "listSubscriptions", GET, Everything, "subscriptions", Read, SUBSCRIPTIONS),
@@ -153,6 +158,9 @@ pub(crate) enum Endpoint {
     GetToken,
     RevokeToken,
     RotateToken,
+    ListKeys,
+    RotateKeys,
+    RetireKey,
     ListTenants,
     ListSubscriptions,
     GetSubscription,
@@ -223,6 +231,9 @@ pub(crate) async fn answer(
         Endpoint::GetToken => token::get(state, asked, call).await,
         Endpoint::RevokeToken => token::revoke(state, asked, call).await,
         Endpoint::RotateToken => token::rotate(state, asked, call, body).await,
+        Endpoint::ListKeys => keys::list(state, call).await,
+        Endpoint::RotateKeys => keys::rotate(state, call).await,
+        Endpoint::RetireKey => keys::retire(state, call).await,
         Endpoint::ListTenants => subscription::tenants(state, call),
         Endpoint::ListSubscriptions => subscription::list(state, call).await,
         Endpoint::GetSubscription => subscription::get(state, call, asked.subscription()).await,

@@ -9,7 +9,7 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::{Access, Auditor, CallerLimits, Hosts, Limiter, Openers, Traffic};
+use crate::{Access, Auditor, CallerLimits, Hosts, KeyKeeper, Limiter, Openers, Traffic};
 
 /// What all operations share.
 pub struct ApiState {
@@ -25,6 +25,8 @@ pub struct ApiState {
     pub access: Arc<Access>,
     /// Keeps the audit log.
     pub auditor: Arc<Auditor>,
+    /// Knows the keys that seal.
+    pub keys: Arc<dyn KeyKeeper>,
     /// Counts the connections of callers.
     pub traffic: Arc<Traffic>,
     /// Holds callers to their limits.

@@ -326,6 +326,11 @@ impl ApiError {
         Self::new(404, "NotFound", format!("There is no token with the id '{}'.", shown(id)))
     }
 
+    /// 404: no key has this number.
+    pub fn key_not_found(id: &str) -> Self {
+        Self::new(404, "NotFound", format!("There is no key {}.", shown(id)))
+    }
+
     // Conflicts with the present state.
 
     /// 409: a token of this name exists.

@@ -10,8 +10,11 @@ mod config;
 mod doctor;
 mod exit;
 mod file_size;
+mod keys;
 mod options;
 mod preview;
+mod private;
+mod progress;
 mod random;
 mod serve;
 mod token;
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Token(options) => token::token(&options),
         Verb::Audit(options) => audit::audit(&options),
+        Verb::Keys(options) => keys::keys(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

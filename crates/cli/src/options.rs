@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod audit;
+mod keys;
 mod server_or_data;
 mod token;
 
@@ -10,6 +11,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 pub(crate) use self::audit::{AuditOptions, AuditVerb, ListAuditOptions};
+pub(crate) use self::keys::{KeysOptions, KeysVerb};
 pub(crate) use self::server_or_data::ServerOrData;
 pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, TokenOptions, TokenVerb};
 use crate::config::Role;
@@ -29,6 +31,7 @@ pub(crate) enum Verb {
     Doctor(DoctorOptions),
     Token(TokenOptions),
     Audit(AuditOptions),
+    Keys(KeysOptions),
 }
 
 /// Run the server.

@@ -11,12 +11,11 @@ mod fire;
 mod gate;
 mod inspect;
 mod issuer;
-mod keys;
 mod listener;
 mod log;
 mod own;
-mod private;
 mod refused;
+mod reseal;
 mod stop;
 mod tls;
 mod watched;
@@ -30,10 +29,11 @@ use std::time::Duration;
 use anyhow::Context;
 use punctual_api::{ApiState, Hosts, Limiter, Openers, Traffic};
 use punctual_arm::Locations;
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Failure, Supervisor};
 use punctual_store::{Store, Vault};
-use punctual_store_sqlite::{Alarm, DataDirectory, Options as StoreOptions, SqliteStore};
+use punctual_store_sqlite::{Alarm, DataDirectory, OpenError, Options as StoreOptions, SqliteStore};
 
 use self::access::Attending;
 use self::audit::Auditing;
@@ -42,12 +42,14 @@ use self::deadline::Deadline;
 use self::descriptors::Share;
 use self::gate::Gate;
 use self::listener::Stopper;
+use self::reseal::Resealing;
 use self::stop::{Signals, Started};
 use self::tls::{Name, Tls};
 use crate::clock::{VirtualClock, WatchedClock, real_now};
 use crate::config::{self, ClockConfig, Config, Data, Override, Role};
 use crate::exit::{Exit, WrongUsage};
 use crate::file_size;
+use crate::keys::{self, Keeper, Source};
 use crate::options::ServeOptions;
 use crate::random::SystemRandom;
 
@@ -99,7 +101,10 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
     let clock = schedule_clock(&config);
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
-    let opened = open_store(&config.data, &random, alarm(supervisor), credential_headers.clone())?;
+    let note = config.audit.enabled.then(|| keys::note_of("Punctual/keys/rotate/action"));
+    let OpenedStore { store: opened, keeper } =
+        open_store(&config.data, &random, alarm(supervisor), credential_headers.clone(), note)?;
+    keeper.watch();
     let access = access::open(&config, opened.clone()).await?;
     let auditor = audit::open(&config.audit, opened.clone());
     let store: Arc<dyn Store> = opened;
@@ -116,6 +121,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
         inspection: inspector,
         access: Arc::clone(&access),
         auditor: Arc::clone(&auditor),
+        keys: Arc::<Keeper>::clone(&keeper),
         traffic: Arc::clone(&traffic),
         limiter: Limiter::new(config.limits.of_callers()),
         settings: punctual_api::Settings {
@@ -153,6 +159,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     }
     let attending = Attending::start(&access, supervisor);
     let auditing = Auditing::start(&auditor, supervisor);
+    let resealing = Resealing::start(&keeper, supervisor);
     let stopper = Stopper::default();
     let mut listening = supervisor.tasks();
     if let Some(echo) = echo {
@@ -186,6 +193,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
     let started = Started { listening, stopper, running, inspecting, grace: grace(&config) };
     let failure = started.stop_when_due(signals, supervisor, deadline).await;
     attending.stop().await;
+    resealing.stop().await;
     auditing.stop().await;
     tracing::info!("stopped");
     match failure {
@@ -224,22 +232,45 @@ fn alarm(supervisor: &Supervisor) -> Alarm {
     Alarm::new(move |task, panic| supervisor.note(Failure::of_panic(task, panic)))
 }
 
-/// Locks the data directory before anything in it is read or made, including the keys.
+/// A store, and the keys that it is sealed with.
+pub(crate) struct OpenedStore {
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) keeper: Arc<Keeper>,
+}
+
+/// Locks the data directory before anything in it is read or made, including the keys. The note is what the audit log says
+/// if there is a new one among those.
 pub(crate) fn open_store(
     data: &Data,
     random: &Arc<dyn RandomSource>,
     alarm: Alarm,
     credential_headers: CredentialHeaders,
-) -> anyhow::Result<Arc<SqliteStore>> {
+    note: Option<AuditEntry>,
+) -> anyhow::Result<OpenedStore> {
     let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
     let keys = keys::open(data, &directory, random.as_ref())?;
     let vault = Arc::new(Vault::new(&keys.ring).with_credential_headers(credential_headers));
-    let mut options = StoreOptions::new(&data.dir, vault, Arc::clone(random));
+    let mut options = StoreOptions::new(&data.dir, Arc::clone(&vault), Arc::clone(random));
     options.new_keys = keys.are_new();
     options.alarm = alarm;
-    let store = SqliteStore::open_in(directory, options).context("could not open the store")?;
+    options.note = note;
+    let store = SqliteStore::open_in(directory, options).map_err(|error| wrong_keys(error, &keys.source))?;
     keys.keep()?;
-    Ok(Arc::new(store))
+    let store = Arc::new(store);
+    let keeper = Arc::new(Keeper::new(keys.source, Arc::clone(&store), vault, Arc::clone(random)));
+    Ok(OpenedStore { store, keeper })
+}
+
+/// Keys that don't fit have to be put right by whoever runs the server, who is told where they come from.
+fn wrong_keys(error: OpenError, source: &Source) -> anyhow::Error {
+    match error {
+        OpenError::WrongKey(_) | OpenError::MissingKeys(_) | OpenError::DifferentKey { .. } => {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            let cause = cause.unwrap_or_default();
+            WrongUsage(format!("could not open the store with {source}: {error}{cause}")).into()
+        }
+        other => anyhow::Error::new(other).context("could not open the store"),
+    }
 }
 
 fn grace(config: &Config) -> Duration {

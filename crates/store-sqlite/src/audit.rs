@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use punctual_store::instant::from_ticks;
 use punctual_store::{
-    AuditKey, AuditPiece, AuditProblem, AuditVerification, SealContext, Vault, VaultError, audit_code_text,
+    AuditKey, AuditPiece, AuditProblem, AuditVerification, SealContext, VaultError, audit_code_text,
     verify_piece,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -14,7 +14,7 @@ use crate::error::SqliteError;
 use crate::{OpenError, Options, query, row};
 
 /// The seal context of the key.
-const KEY: SealContext = SealContext { kind: "audit", row: 1 };
+pub(crate) const KEY: SealContext<'_> = SealContext { kind: "audit", row: 1 };
 
 /// The ends of the chain.
 pub(crate) struct Chain {
@@ -60,9 +60,6 @@ pub(crate) fn open_key(conn: &Connection, options: &Options) -> Result<AuditKey,
         }
         Err(error) => return Err(OpenError::WrongKey(error)),
     };
-    if Vault::key_of(&stored) != Ok(vault.newest()) {
-        conn.execute(query::set_audit_key, params![vault.seal(KEY, key.bytes(), &*options.random)])?;
-    }
     Ok(key)
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Checkpointer {
     copied: Arc<AtomicBool>,
     /// The number of pages from which on the thread is woken.
     threshold: u32,
+    /// The WAL is to be cut when it is restarted, and not only overwritten from its beginning.
+    cuts: bool,
     outages: Arc<Outages>,
 }
 
@@ -78,7 +80,15 @@ impl Checkpointer {
         let thread = alarm
             .thread("store-checkpoint".to_owned(), "checkpointer of the store", work)
             .map_err(OpenError::Thread)?;
-        Ok(Self { wake: Some(wake), thread: Some(thread), pages, copied, threshold: PAGES, outages })
+        Ok(Self {
+            wake: Some(wake),
+            thread: Some(thread),
+            pages,
+            copied,
+            threshold: PAGES,
+            cuts: false,
+            outages,
+        })
     }
 
     /// Finds out whether a failure of the writer concerns all writes; if so, the thread tries when that is
@@ -97,14 +107,25 @@ impl Checkpointer {
         self.outages.now().is_some()
     }
 
+    /// Has the WAL emptied by one of the next commits, so that what was replaced is in no file any more.
+    pub(crate) fn empty_soon(&mut self) {
+        self.cuts = true;
+        // Unless the thread is copying already.
+        if self.threshold != u32::MAX {
+            self.threshold = 0;
+        }
+    }
+
     /// To be called between transactions.
     pub(crate) fn after_commit(&mut self, writer: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         if self.copied.swap(false, Ordering::Acquire) {
-            let restarted = restart(writer, &self.outages);
+            let mode = if self.cuts { "TRUNCATE" } else { "RESTART" };
+            let restarted = restart(writer, mode, &self.outages);
             // If a reader was in the way, the WAL grows a little more before the next try.
             self.threshold = if restarted { PAGES } else { pages.saturating_add(PAGES / 4) };
             if restarted {
+                self.cuts = false;
                 self.pages.store(0, Ordering::Relaxed);
             }
         } else if pages >= self.threshold
@@ -129,8 +150,8 @@ impl Drop for Checkpointer {
 
 /// Copies the rest and restarts the WAL; false if readers are in the way, for whom it waits no longer than a
 /// firing may wait.
-fn restart(writer: &Connection, outages: &Outages) -> bool {
-    let restarted = writer.busy_timeout(READERS).is_ok() && checkpoint(writer, "RESTART", outages);
+fn restart(writer: &Connection, mode: &str, outages: &Outages) -> bool {
+    let restarted = writer.busy_timeout(READERS).is_ok() && checkpoint(writer, mode, outages);
     if let Err(error) = writer.busy_timeout(connection::BUSY) {
         tracing::warn!(%error, "could not set how long to wait for a lock");
     }

@@ -19,7 +19,7 @@ pub(crate) const BUSY: Duration = Duration::from_secs(2);
 /// The size to which the WAL file is cut when it is restarted.
 const WAL_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// The size of the cache of prepared statements; there are fewer.
-const STATEMENTS: usize = 80;
+const STATEMENTS: usize = 96;
 
 /// The connection that writes. The file must exist: SQLite would create it readable by others.
 pub(crate) fn writer(dir: &Path, synchronous: Synchronous) -> rusqlite::Result<Connection> {
@@ -31,6 +31,9 @@ pub(crate) fn writer(dir: &Path, synchronous: Synchronous) -> rusqlite::Result<C
     conn.pragma_update(None, "journal_mode", "WAL")?;
     set_up(&conn, synchronous, WRITER_CACHE_KIB)?;
     conn.pragma_update(None, "journal_size_limit", WAL_BYTES_MAX)?;
+    // What is deleted or replaced is overwritten in the file: secrets that were sealed with a key that is gone must be
+    // gone, too.
+    conn.pragma_update(None, "secure_delete", true)?;
     // The checkpoint thread does it.
     conn.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(conn)

@@ -23,7 +23,7 @@ use crate::lock::DirectoryLock;
 use crate::{OpenError, Synchronous, access, connection, layout, outage, query};
 
 /// The seal context of the row of counters.
-pub(crate) const KEY_CHECK: SealContext = SealContext { kind: "key check", row: 1 };
+pub(crate) const KEY_CHECK: SealContext<'_> = SealContext { kind: "key check", row: 1 };
 
 /// A data directory that this process owns, and nobody else until it is dropped.
 pub struct DataDirectory {

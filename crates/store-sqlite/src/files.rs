@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::layout;
@@ -15,12 +16,21 @@ pub(crate) struct Files {
     /// Device and inode of the data file.
     database: (u64, u64),
     keys_seen: AtomicBool,
+    others: OnceLock<Box<Watch>>,
 }
+
+/// Tells what is wrong with files that are kept elsewhere, one sentence each.
+type Watch = dyn Fn() -> Vec<String> + Send + Sync;
 
 impl Files {
     pub(crate) fn new(dir: &Path) -> io::Result<Self> {
         let database = number(&dir.join(layout::DATABASE))?;
-        Ok(Self { dir: dir.to_owned(), database, keys_seen: AtomicBool::new(false) })
+        Ok(Self { dir: dir.to_owned(), database, keys_seen: AtomicBool::new(false), others: OnceLock::new() })
+    }
+
+    /// Has somebody else looked at other files with these; the first who asks for that is.
+    pub(crate) fn watch(&self, others: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        let _ = self.others.set(Box::new(others));
     }
 
     /// What is wrong with them, one sentence each.
@@ -46,6 +56,7 @@ impl Files {
                 keys.display(),
             ));
         }
+        problems.extend(self.others.get().map(|others| others()).unwrap_or_default());
         problems
     }
 }

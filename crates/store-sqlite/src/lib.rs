@@ -33,6 +33,7 @@ mod query;
 mod reader;
 mod row;
 mod schema;
+mod seals;
 mod shared_claims;
 mod standing;
 mod stopped;

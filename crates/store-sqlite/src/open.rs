@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punctual_model::RandomSource;
-use punctual_store::{AuditKey, Vault, VaultError};
+use punctual_model::audit::AuditEntry;
+use punctual_store::{AuditKey, KeyUse, Vault, VaultError};
 use rusqlite::{Connection, OptionalExtension, params};
 use thiserror::Error;
 
 use crate::alarm::Alarm;
 use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
+use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
 use crate::outage::Outage;
-use crate::{access, audit, connection, query, schema};
+use crate::seals::KEY_CHECK_TEXT;
+use crate::{access, audit, connection, query, schema, seals};
 
 /// How a store is opened.
 pub struct Options {
@@ -29,6 +32,8 @@ pub struct Options {
     pub reader_count: usize,
     /// The keys are new and replace others. Refused if something is sealed with those.
     pub new_keys: bool,
+    /// What the audit log says if a key seals from now on that was not known.
+    pub note: Option<AuditEntry>,
     /// Who is told when one of the store's threads panics.
     pub alarm: Alarm,
 }
@@ -38,7 +43,8 @@ impl Options {
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, random: Arc<dyn RandomSource>) -> Self {
         let synchronous = Synchronous::Full;
         let alarm = Alarm::default();
-        Self { dir: dir.into(), vault, random, synchronous, reader_count: 3, new_keys: false, alarm }
+        let (reader_count, new_keys, note) = (3, false, None);
+        Self { dir: dir.into(), vault, random, synchronous, reader_count, new_keys, note, alarm }
     }
 }
 
@@ -144,8 +150,19 @@ pub enum OpenError {
         known: usize,
     },
     /// The keys are not those that the secrets were sealed with.
-    #[error("the key file does not belong to this data directory: put the right one in its place")]
+    #[error("the keys do not belong to this data directory: put the right ones in their place")]
     WrongKey(#[source] VaultError),
+    /// A key is missing that something is sealed with.
+    #[error("{}: put it back, from a backup if need be", missing_keys(.0))]
+    MissingKeys(Vec<KeyUse>),
+    /// A key is another one than the one that had its number.
+    #[error(
+        "key {id} is another one than the one that sealed with this number: put the right one in its place"
+    )]
+    DifferentKey {
+        /// Its number.
+        id: u32,
+    },
     /// The data file can't be used.
     #[error("could not open the data file")]
     Sqlite(#[from] rusqlite::Error),
@@ -171,9 +188,24 @@ pub(crate) struct Last {
     pub(crate) job_count: i64,
 }
 
-const KEY_CHECK_TEXT: &[u8] = b"punctual";
+/// What is missing, in words.
+fn missing_keys(missing: &[KeyUse]) -> String {
+    let told = |key: &KeyUse| {
+        let needed = key.needed_by().unwrap_or_else(|| "something".to_owned());
+        format!("key {} is missing, and sealed with it: {needed}", key.id)
+    };
+    missing.iter().map(told).collect::<Vec<_>>().join("; ")
+}
 
 impl OpenError {
+    /// A failure while rows of keys were read.
+    pub(crate) fn of(failure: SqliteError) -> Self {
+        match failure {
+            SqliteError::Sql(error) => Self::Sqlite(error),
+            other => Self::Sqlite(rusqlite::Error::ToSqlConversionFailure(other.into())),
+        }
+    }
+
     /// The same error, or that nothing can be written if that is the cause; SQLite reports that in many ways.
     pub(crate) fn explained(self, dir: &Path) -> Self {
         let outage = match &self {
@@ -206,14 +238,23 @@ fn open_unexplained(directory: DataDirectory, options: &Options) -> Result<Opene
     };
     connection::set_synchronous(&conn, options.synchronous)?;
     schema::migrate(&mut conn)?;
-    let last = check_key(&conn, options)?;
-    let audit_key = audit::open_key(&conn, options)?;
+    let tx = conn.transaction()?;
+    let (last, first) = check_key(&tx, options)?;
+    let audit_key = audit::open_key(&tx, options)?;
+    seals::adopt(&tx, &options.vault, &*options.random, options.note.as_ref()).map_err(OpenError::of)?;
+    tx.commit()?;
+    if first {
+        // Into the data file itself, before the key file gets its name; see the module `directory`.
+        conn.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+    }
     Ok(Opened { lock, conn, last, audit_key })
 }
 
-/// Reads the counters and checks that the vault opens what this file was sealed with.
-fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
-    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.random);
+/// Reads the counters and checks that the vault opens what this file was sealed with. Returns also whether this is the
+/// first start on it.
+fn check_key(conn: &Connection, options: &Options) -> Result<(Last, bool), OpenError> {
+    let vault = &*options.vault;
+    let seal = || vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.random);
     let counters = conn
         .query_row(query::counters, [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?, row.get(3)?))
@@ -221,22 +262,26 @@ fn check_key(conn: &Connection, options: &Options) -> Result<Last, OpenError> {
         .optional()?;
     let Some((sequence, revision, check, job_count)) = counters else {
         conn.execute(query::insert_counters, params![seal()])?;
-        // Into the data file itself, before the key file gets its name; see the module `directory`.
-        conn.pragma(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
-        return Ok(Last { job: 0, sequence: 0, revision: 0, job_count: 0 });
+        // Nothing counts that a start has left which did not complete.
+        conn.execute(query::delete_keys, [])?;
+        return Ok((Last { job: 0, sequence: 0, revision: 0, job_count: 0 }, true));
     };
-    let opened = options.vault.open(KEY_CHECK, &check);
-    let replaced = opened.is_err() && options.new_keys && sealed_count(conn)? == 0;
-    if !replaced {
-        opened.map_err(OpenError::WrongKey)?;
-    }
-    if replaced {
+    let opened = vault.open(KEY_CHECK, &check);
+    if opened.is_err() && options.new_keys && sealed_count(conn)? == 0 {
         // They can't be opened any more, and are made anew when they are needed.
         conn.execute(query::delete_server_secrets, [])?;
-    }
-    if replaced || Vault::key_of(&check) != Ok(options.vault.newest()) {
+        conn.execute(query::delete_keys, [])?;
         conn.execute(query::set_key_check, params![seal()])?;
+    } else {
+        let missing = seals::missing(conn, vault).map_err(OpenError::of)?;
+        if !missing.is_empty() {
+            return Err(OpenError::MissingKeys(missing));
+        }
+        opened.map_err(OpenError::WrongKey)?;
+        if let Some(id) = seals::different(conn, vault).map_err(OpenError::of)? {
+            return Err(OpenError::DifferentKey { id });
+        }
     }
     let job = conn.query_row(query::last_job, [], |row| row.get(0)).optional()?.unwrap_or(0);
-    Ok(Last { job, sequence, revision, job_count })
+    Ok((Last { job, sequence, revision, job_count }, false))
 }

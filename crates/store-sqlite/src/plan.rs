@@ -63,6 +63,11 @@ fn hot_queries_use_their_indexes() {
     check(query::session, "SEARCH sessions USING INDEX sessions_by_hash (hash=?)");
     check(query::sessions, "SEARCH sessions USING PRIMARY KEY (id>?)");
     check(query::ended, "SEARCH agenda USING INDEX agenda_by_end (ended_at<?)");
+    check(query::next_job_key, "SEARCH jobs USING INDEX jobs_by_key (<expr>>?)");
+    check(query::job_of_key, "INDEX jobs_by_key (<expr>=?)");
+    check(query::job_count_of_key, "INDEX jobs_by_key (<expr>=?)");
+    check(query::stored_specs, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
+    check(query::reseal_job, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
 }
 
 #[test]
@@ -87,8 +92,9 @@ fn nothing_but_small_tables_is_scanned() {
             "SEARCH schema_version",
             "SCAN (subquery-1)",
             "SCAN found",
-            // One row for each kind of secret.
+            // One row for each kind of secret, and for each key.
             "SCAN server_secrets",
+            "SCAN keys",
             // There are at most ten thousand.
             "SCAN tokens USING INDEX tokens_by_name",
             "SCAN sessions",

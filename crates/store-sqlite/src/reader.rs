@@ -64,6 +64,15 @@ impl Readers {
         self.ask(self.queues[1..].iter().max_by_key(|queue| queue.capacity()), doing, read).await
     }
 
+    /// Waits until every query that was asked before, and with it every snapshot from before, is done.
+    pub(crate) async fn finish_earlier(&self) -> Result<(), Trouble> {
+        for queue in &self.queues {
+            // What is answered together with this one has a snapshot from after it was asked.
+            self.ask(Some(queue), "wait for readers", |_| Ok(())).await?;
+        }
+        Ok(())
+    }
+
     async fn ask<A: Send + 'static>(
         &self,
         queue: Option<&mpsc::Sender<Question>>,

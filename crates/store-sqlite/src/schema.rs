@@ -16,6 +16,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("server secrets", include_str!("../migrations/0006_server_secrets.sql")),
     ("audit", include_str!("../migrations/0007_audit.sql")),
     ("sessions", include_str!("../migrations/0008_sessions.sql")),
+    ("keys", include_str!("../migrations/0009_keys.sql")),
 ];
 
 /// The version of the schema that this program writes.

@@ -10,7 +10,7 @@ use punctual_model::JobId;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
 use punctual_store::instant::to_ticks;
 use punctual_store::{
-    CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed,
+    CollectionEvidence, Extent, HeldClaim, HistoryCursor, KeyUse, Survey, SurveyAsk, Trouble, Unclaimed,
     UnclaimedAsk, Vault,
 };
 use rusqlite::Connection;
@@ -20,7 +20,7 @@ use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
 use crate::outage::{self, Outage};
 use crate::standing::hash;
-use crate::{OpenError, access, connection, layout, query, row, schema, survey};
+use crate::{OpenError, access, connection, layout, query, row, schema, seals, survey};
 
 /// The data of a stopped server. While this exists, no server can start on it.
 pub struct StoppedStore {
@@ -57,6 +57,8 @@ impl Drop for TemporaryFiles {
 /// Whether the keys of such data are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
+    /// One of them is missing that something is sealed with.
+    Lacking(KeyUse),
     /// They are those that it was sealed with.
     Fit,
     /// They are others.
@@ -92,10 +94,13 @@ impl StoppedStore {
         if found < known {
             return Err(OpenError::Older { found, known });
         }
-        let keys = match &vault {
-            Some(vault) if vault.open(KEY_CHECK, &seal).is_ok() => Keys::Fit,
-            Some(_) => Keys::Wrong,
-            None => Keys::Missing { sealed_count: directory::sealed_count(&conn)? },
+        let missing = vault.as_ref().map(|vault| seals::missing(&conn, vault)).transpose();
+        let missing = missing.map_err(OpenError::of)?.unwrap_or_default();
+        let keys = match (&vault, missing.first()) {
+            (Some(_), Some(lacking)) => Keys::Lacking(*lacking),
+            (Some(vault), None) if vault.open(KEY_CHECK, &seal).is_ok() => Keys::Fit,
+            (Some(_), None) => Keys::Wrong,
+            (None, _) => Keys::Missing { sealed_count: directory::sealed_count(&conn)? },
         };
         let vault = vault.filter(|_| keys == Keys::Fit);
         let outage = outage::try_space(dir).err();

@@ -5,6 +5,7 @@ mod archive;
 mod audit;
 mod callers;
 mod resources;
+mod seals;
 mod sessions;
 mod survey;
 
@@ -81,6 +82,12 @@ impl SqliteStore {
             token_changes,
             audit_key,
         })
+    }
+
+    /// Has the problems of this store include those of files elsewhere, such as the keys; the first who asks for that is
+    /// heard.
+    pub fn watch(&self, others: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        self.files.watch(others);
     }
 
     /// Encodes a job and seals its secrets, outside of the writer thread. A new job gets its id here; if it is

@@ -119,6 +119,9 @@ fn run(mut state: WriterState, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut che
         let size = group.len();
         let cost = apply(&mut state, &mut group, &checkpointer);
         gathering.note(cost, size, tasks.len());
+        if std::mem::take(&mut state.empties_log) {
+            checkpointer.empty_soon();
+        }
         checkpointer.after_commit(&state.conn);
     }
 }

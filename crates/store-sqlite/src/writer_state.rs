@@ -10,6 +10,7 @@ mod collection;
 mod housekeeping;
 mod job;
 mod repair;
+mod seals;
 mod session;
 mod settle;
 mod token;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use punctual_model::{Collection, CollectionKey, JobId};
 use punctual_store::claims::TakenBack;
-use punctual_store::{Fence, Vault};
+use punctual_store::{Fence, KeyRing, Vault};
 use rusqlite::{Connection, params};
 
 use crate::error::SqliteError;
@@ -32,6 +33,7 @@ use crate::window::{Window, WindowEntry};
 pub(crate) use collection::EncodedCollection;
 pub(crate) use job::EncodedJob;
 pub(crate) use repair::EncodedRepair;
+pub(crate) use seals::{ResealedJob, ResealedPiece};
 pub(crate) use settle::EncodedSettlement;
 
 /// The size of the cache of collections; above this all are dropped and read again.
@@ -48,6 +50,8 @@ pub(crate) struct WriterState {
     job_count: i64,
     /// Whether deleted jobs have history left to delete.
     pub(crate) has_orphaned_history: bool,
+    /// Whether what is in the write-ahead log should leave it soon.
+    pub(crate) empties_log: bool,
     staged: Staged,
 }
 
@@ -71,6 +75,8 @@ struct Staged {
     jobs_made: i64,
     moved: bool,
     rescan: bool,
+    /// The keys from now on.
+    keys: Option<KeyRing>,
 }
 
 impl WriterState {
@@ -91,6 +97,7 @@ impl WriterState {
             job_count: last.job_count,
             // The first sweep finds out.
             has_orphaned_history: true,
+            empties_log: false,
             staged: Staged::default(),
         }
     }
@@ -112,6 +119,10 @@ impl WriterState {
         self.job_count = job_count;
 
         let staged = std::mem::take(&mut self.staged);
+        if let Some(ring) = &staged.keys {
+            // Here, between two transactions: no later one has anything that an older key has sealed.
+            self.vault.replace(ring);
+        }
         if !staged.settled.is_empty() {
             let mut claims = self.shared_claims.lock();
             for (fence, due) in staged.settled.into_values() {

@@ -19,7 +19,7 @@ use thiserror::Error;
 pub use audit::{decode_audit, encode_audit};
 pub use grants::{decode_grants, encode_grants};
 pub use number::Number;
-pub(crate) use seal::wipe;
+pub use seal::wipe;
 pub use session::{decode_session_holder, encode_session_holder};
 
 use crate::{Vault, VaultError};
@@ -90,6 +90,25 @@ pub fn decode_spec(
     let stored: spec::Spec1<'_> = serde_json::from_slice(json).map_err(damaged)?;
     let mut secrets = seal::Incoming::open(sealed, job, document, vault)?;
     stored.into_model(&mut secrets)
+}
+
+/// A job's definition as it would be stored now: sealed with the newest key for its document, with what was stored in the
+/// clear before it counted as a secret. None if it is stored so already.
+pub fn reseal_spec(
+    stored: &StoredSpec,
+    job: JobId,
+    vault: &Vault,
+    random: &dyn RandomSource,
+) -> Result<Option<StoredSpec>, CodecError> {
+    let sealed = stored.sealed.as_deref();
+    let spec = decode_spec(&stored.document, sealed, job, vault)?;
+    let mut secrets = seal::Outgoing::default();
+    let document = versioned(&spec::Spec1::of(&spec, &mut secrets));
+    if document == stored.document && sealed.is_none_or(|sealed| vault.is_current(sealed)) {
+        return Ok(None);
+    }
+    let sealed = secrets.seal(job, &document, vault, random);
+    Ok(Some(StoredSpec { document, sealed }))
 }
 
 /// Encodes a collection, but for its key and revision.

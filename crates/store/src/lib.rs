@@ -1,8 +1,8 @@
 //! The store interface: what Punctual asks of whatever keeps its jobs.
 //!
-//! Eight traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
+//! Nine traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
 //! [`Archive`] for readers of history, [`Survey`] for the inspector, [`Callers`] and [`Sessions`] for authentication,
-//! [`AuditLog`] for the audit log. Every
+//! [`AuditLog`] for the audit log, [`Seals`] for whoever rotates keys. Every
 //! method is one transaction; every list is bounded; the time is always an argument. The conformance suite, not
 //! these comments, defines a store.
 //!
@@ -33,6 +33,7 @@ mod page;
 mod repair;
 mod resources;
 mod roster;
+mod seals;
 mod sessions;
 mod survey;
 mod target;
@@ -62,6 +63,7 @@ pub use resources::{
     SUBSCRIPTIONS_MAX,
 };
 pub use roster::{BootInstant, Node, NodeReport, NodeStanding, Roster};
+pub use seals::{KeyError, KeyUse, Resealing, Seals};
 pub use sessions::{SESSIONS_MAX, SESSIONS_PER_CALLER_MAX, Sessions};
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,

@@ -13,9 +13,13 @@
 //! In format 2 it is bound to a document as well: if a byte of that was changed, the blob can't be opened. So whoever can
 //! write to the data file can't have the secrets of a job sent to another address.
 //!
+//! Keys can be added and forgotten while others use the vault. Whoever reads something sealed and opens it later must be
+//! done before its key is forgotten; the store sees to that.
+//!
 //! Errors say which key is missing or that a seal is broken, never what is inside.
 
 use std::fmt;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use aes_gcm_siv::aead::{Aead, KeyInit, Payload};
 use aes_gcm_siv::{Aes256GcmSiv, Nonce};
@@ -34,16 +38,22 @@ const HEAD_LENGTH: usize = 1 + KEY_ID_LENGTH + NONCE_LENGTH;
 
 /// Seals with the newest key of a ring and opens with any of them.
 pub struct Vault {
-    newest: u32,
-    ciphers: Vec<(u32, Aes256GcmSiv)>,
+    keys: RwLock<Ciphers>,
     credential_headers: CredentialHeaders,
+}
+
+/// The keys, ready for use. They are overwritten when they are dropped.
+struct Ciphers {
+    newest: u32,
+    /// Ascending by id.
+    ciphers: Vec<(u32, Aes256GcmSiv)>,
 }
 
 /// What a sealed blob belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SealContext {
+pub struct SealContext<'a> {
     /// The kind of row, such as `job`.
-    pub kind: &'static str,
+    pub kind: &'a str,
     /// Which row.
     pub row: i64,
 }
@@ -52,7 +62,7 @@ pub struct SealContext {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum VaultError {
     /// It was sealed with a key that is not in the ring.
-    #[error("it was sealed with key {id}, which is not in the key file")]
+    #[error("it was sealed with key {id}, which is not there")]
     UnknownKey {
         /// The key's id.
         id: u32,
@@ -71,9 +81,7 @@ pub enum VaultError {
 impl Vault {
     /// A vault with the keys of a ring.
     pub fn new(ring: &KeyRing) -> Self {
-        let cipher = |key: &[u8; 32]| Aes256GcmSiv::new(key.into());
-        let ciphers = ring.keys().map(|(id, key)| (id, cipher(key))).collect();
-        Self { newest: ring.newest(), ciphers, credential_headers: CredentialHeaders::default() }
+        Self { keys: RwLock::new(Ciphers::of(ring)), credential_headers: CredentialHeaders::default() }
     }
 
     /// The same with another choice of headers whose values are secrets.
@@ -88,18 +96,35 @@ impl Vault {
 
     /// The id of the key that seals.
     pub fn newest(&self) -> u32 {
-        self.newest
+        self.keys().newest
+    }
+
+    /// The ids of all keys, ascending.
+    pub fn ids(&self) -> Vec<u32> {
+        self.keys().ciphers.iter().map(|(id, _)| *id).collect()
+    }
+
+    /// Takes the keys of a ring instead of those that there were. Its newest one seals from now on.
+    pub fn replace(&self, ring: &KeyRing) {
+        *self.keys_mut() = Ciphers::of(ring);
+    }
+
+    /// Forgets a key, unless it is the one that seals: nothing that was sealed with it opens from now on.
+    pub fn forget(&self, id: u32) {
+        let mut keys = self.keys_mut();
+        let newest = keys.newest;
+        keys.ciphers.retain(|(one, _)| *one != id || *one == newest);
     }
 
     /// Seals bytes for a context. The random source must be unpredictable.
-    pub fn seal(&self, context: SealContext, bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
+    pub fn seal(&self, context: SealContext<'_>, bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
         self.seal_as(FORMAT, &context.bytes(), bytes, random)
     }
 
     /// Seals bytes for a context and a document.
     pub fn seal_bound(
         &self,
-        context: SealContext,
+        context: SealContext<'_>,
         document: &[u8],
         bytes: &[u8],
         random: &dyn RandomSource,
@@ -107,31 +132,31 @@ impl Vault {
         self.seal_as(FORMAT_BOUND, &context.bound_bytes(document), bytes, random)
     }
 
+    /// Seals bytes for a context with a key that need not be the newest. None if there is no such key.
+    pub fn seal_by(
+        &self,
+        id: u32,
+        context: SealContext<'_>,
+        bytes: &[u8],
+        random: &dyn RandomSource,
+    ) -> Option<Vec<u8>> {
+        self.keys().seal(id, FORMAT, &context.bytes(), bytes, random)
+    }
+
     fn seal_as(&self, format: u8, associated: &[u8], bytes: &[u8], random: &dyn RandomSource) -> Vec<u8> {
-        let mut nonce = [0; NONCE_LENGTH];
-        nonce.copy_from_slice(&random.random().to_be_bytes()[..NONCE_LENGTH]);
-        let cipher = self.cipher(self.newest).expect("the newest key is one of the ring");
-        let payload = Payload { msg: bytes, aad: associated };
-        let sealed = cipher
-            .encrypt(&Nonce::from(nonce), payload)
-            .expect("a document is far below the cipher's limit of 64 GiB");
-        let mut blob = Vec::with_capacity(HEAD_LENGTH + sealed.len());
-        blob.push(format);
-        blob.extend_from_slice(&self.newest.to_be_bytes());
-        blob.extend_from_slice(&nonce);
-        blob.extend_from_slice(&sealed);
-        blob
+        let keys = self.keys();
+        keys.seal(keys.newest, format, associated, bytes, random).expect("the newest key is one of the ring")
     }
 
     /// Opens what was sealed for a context.
-    pub fn open(&self, context: SealContext, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
+    pub fn open(&self, context: SealContext<'_>, blob: &[u8]) -> Result<Vec<u8>, VaultError> {
         self.open_as(&context.bytes(), blob)
     }
 
     /// Opens what was sealed for a context and a document, or for the context alone, as it was done before.
     pub fn open_bound(
         &self,
-        context: SealContext,
+        context: SealContext<'_>,
         document: &[u8],
         blob: &[u8],
     ) -> Result<Vec<u8>, VaultError> {
@@ -143,7 +168,8 @@ impl Vault {
 
     fn open_as(&self, associated: &[u8], blob: &[u8]) -> Result<Vec<u8>, VaultError> {
         let id = Self::key_of(blob)?;
-        let cipher = self.cipher(id).ok_or(VaultError::UnknownKey { id })?;
+        let keys = self.keys();
+        let cipher = keys.cipher(id).ok_or(VaultError::UnknownKey { id })?;
         let mut nonce = [0; NONCE_LENGTH];
         nonce.copy_from_slice(&blob[1 + KEY_ID_LENGTH..HEAD_LENGTH]);
         let payload = Payload { msg: &blob[HEAD_LENGTH..], aad: associated };
@@ -160,18 +186,62 @@ impl Vault {
         }
     }
 
+    /// Whether a blob is sealed as it would be sealed now: with the newest key, and for a document.
+    pub(crate) fn is_current(&self, blob: &[u8]) -> bool {
+        blob.first() == Some(&FORMAT_BOUND) && Self::key_of(blob) == Ok(self.newest())
+    }
+
+    /// Nothing panics while the lock is held, so that a poisoned one can be used.
+    fn keys(&self) -> RwLockReadGuard<'_, Ciphers> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keys_mut(&self) -> RwLockWriteGuard<'_, Ciphers> {
+        self.keys.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ciphers {
+    fn of(ring: &KeyRing) -> Self {
+        let cipher = |key: &[u8; 32]| Aes256GcmSiv::new(key.into());
+        Self { newest: ring.newest(), ciphers: ring.keys().map(|(id, key)| (id, cipher(key))).collect() }
+    }
+
     fn cipher(&self, id: u32) -> Option<&Aes256GcmSiv> {
         self.ciphers.iter().find(|(one, _)| *one == id).map(|(_, cipher)| cipher)
+    }
+
+    fn seal(
+        &self,
+        id: u32,
+        format: u8,
+        associated: &[u8],
+        bytes: &[u8],
+        random: &dyn RandomSource,
+    ) -> Option<Vec<u8>> {
+        let cipher = self.cipher(id)?;
+        let mut nonce = [0; NONCE_LENGTH];
+        nonce.copy_from_slice(&random.random().to_be_bytes()[..NONCE_LENGTH]);
+        let payload = Payload { msg: bytes, aad: associated };
+        let sealed = cipher
+            .encrypt(&Nonce::from(nonce), payload)
+            .expect("a document is far below the cipher's limit of 64 GiB");
+        let mut blob = Vec::with_capacity(HEAD_LENGTH + sealed.len());
+        blob.push(format);
+        blob.extend_from_slice(&id.to_be_bytes());
+        blob.extend_from_slice(&nonce);
+        blob.extend_from_slice(&sealed);
+        Some(blob)
     }
 }
 
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Vault(newest key {})", self.newest)
+        write!(f, "Vault(newest key {})", self.newest())
     }
 }
 
-impl SealContext {
+impl SealContext<'_> {
     /// The associated data of the cipher. The row has a fixed width, so that no two contexts have the same
     /// bytes.
     fn bytes(self) -> Vec<u8> {
@@ -195,7 +265,7 @@ mod tests {
     use super::*;
     use crate::testing::Counting;
 
-    const PLACE: SealContext = SealContext { kind: "job", row: 7 };
+    const PLACE: SealContext<'_> = SealContext { kind: "job", row: 7 };
 
     #[test]
     fn what_was_sealed_opens_at_its_place_only() {
@@ -255,6 +325,27 @@ mod tests {
         let newer = vault.seal(PLACE, b"secret", &random);
         assert_eq!(Vault::key_of(&newer), Ok(2));
         assert_eq!(Vault::new(&old).open(PLACE, &newer), Err(VaultError::UnknownKey { id: 2 }));
+    }
+
+    #[test]
+    fn a_key_that_is_added_seals_and_one_that_is_forgotten_opens_nothing() {
+        let random = Counting::default();
+        let old = KeyRing::generate(&random);
+        let vault = Vault::new(&old);
+        let blob = vault.seal(PLACE, b"secret", &random);
+        vault.replace(&old.rotated(&random));
+        assert_eq!((vault.newest(), vault.ids()), (2, vec![1, 2]));
+        let newer = vault.seal(PLACE, b"secret", &random);
+        assert_eq!(Vault::key_of(&newer), Ok(2));
+        assert!(vault.open(PLACE, &blob).is_ok());
+        let by_the_old = vault.seal_by(1, PLACE, b"secret", &random).unwrap();
+        assert_eq!(Vault::key_of(&by_the_old), Ok(1));
+        assert_eq!(vault.seal_by(3, PLACE, b"secret", &random), None);
+        vault.forget(2);
+        vault.forget(1);
+        assert_eq!(vault.ids(), [2], "the newest stays");
+        assert_eq!(vault.open(PLACE, &blob), Err(VaultError::UnknownKey { id: 1 }));
+        assert!(vault.open(PLACE, &newer).is_ok());
     }
 
     #[test]

@@ -46,6 +46,9 @@ const CONTRACT: &str = "
     getToken                      owner
     revokeToken                   owner
     rotateToken                   owner
+    listKeys                      owner
+    rotateKeys                    owner
+    retireKey                     owner
     listTenants                   reader in
     listSubscriptions             reader in
     getSubscription               reader in

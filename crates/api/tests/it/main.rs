@@ -14,6 +14,7 @@ mod history;
 mod host;
 mod issuer;
 mod job;
+mod keys;
 mod limit;
 mod limits;
 mod list;

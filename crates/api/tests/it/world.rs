@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use http::{HeaderMap, Request, Response, header};
 use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
-use punctual_api::{Access, AccessMode, ApiState, Auditor, IssuerSettings, Limiter, Openers, Settings};
+use punctual_api::{
+    Access, AccessMode, ApiState, Auditor, IssuerSettings, KeyKeeper, KeyProblem, KeyView, Keys, Limiter,
+    Openers, ResealingView, Settings,
+};
 use punctual_model::access::{Grant, Role, Token};
+use punctual_model::audit::AuditEntry;
 use punctual_model::decide::{self, Attempt};
 use punctual_model::inspect::{Inspection, Report, Subject};
 use punctual_model::{Clock, Limits, Outcome, OutcomeKind, RandomSource};
-use punctual_store::{Agenda, Archive, Callers, ClaimAsk, MemoryStore, Settled, Settlement};
+use punctual_store::{Agenda, Archive, AuditLog, Callers, ClaimAsk, MemoryStore, Settled, Settlement};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -50,6 +55,58 @@ impl Inspection for Told {
     }
 
     fn suspect(&self, _: Subject) {}
+}
+
+/// Keys that are only numbers; all but the newest can be retired, once.
+struct FakeKeys {
+    store: Arc<MemoryStore>,
+    newest: AtomicU32,
+}
+
+impl FakeKeys {
+    fn shown(&self) -> Keys {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let key = KeyView {
+            id: newest,
+            made_at: None,
+            state: "seals".to_owned(),
+            job_count: 3,
+            server_secret_count: 2,
+        };
+        let resealing = ResealingView { key: newest, done: true, job_done_count: 3, job_count: 3 };
+        Keys { source: "nowhere".to_owned(), keys: vec![key], resealing, notes: Vec::new() }
+    }
+
+    async fn note(&self, note: Option<AuditEntry>, id: u32) {
+        let note = note.map(|note| AuditEntry { subject: format!("key {id}").into(), ..note });
+        self.store.append_audit(note.into_iter().collect()).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl KeyKeeper for FakeKeys {
+    async fn keys(&self) -> Result<Keys, KeyProblem> {
+        Ok(self.shown())
+    }
+
+    async fn rotate(&self, note: Option<AuditEntry>) -> Result<Keys, KeyProblem> {
+        let id = self.newest.fetch_add(1, Ordering::Relaxed) + 1;
+        self.note(note, id).await;
+        Ok(self.shown())
+    }
+
+    async fn retire(&self, id: u32, note: Option<AuditEntry>) -> Result<Keys, KeyProblem> {
+        let newest = self.newest.load(Ordering::Relaxed);
+        match id {
+            id if id == newest => Err(KeyProblem::Refused(format!("key {id} is the one that seals"))),
+            0 => Err(KeyProblem::Unknown { id }),
+            id if id > newest => Err(KeyProblem::Unknown { id }),
+            _ => {
+                self.note(note, id).await;
+                Ok(self.shown())
+            }
+        }
+    }
 }
 
 /// What came back.
@@ -132,6 +189,7 @@ impl World {
             },
             openers: Openers::default(),
             auditor: auditor.clone(),
+            keys: Arc::new(FakeKeys { store: store.clone(), newest: AtomicU32::new(1) }),
         };
         let state = Arc::new(state);
         let router = punctual_api::router(Arc::clone(&state));

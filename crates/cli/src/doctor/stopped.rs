@@ -1,6 +1,5 @@
 //! Examines all data of a stopped server.
 
-use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,19 +7,21 @@ use anyhow::Context;
 use punctual_api::{Checkup, FAULTED_NAMED};
 use punctual_model::inspect::Inspection;
 use punctual_runner::{Inspector, InspectorSettings};
-use punctual_store::{KeyRing, Survey, Vault};
-use punctual_store_sqlite::{Keys, OpenError, StoppedStore, layout};
+use punctual_store::{Survey, Vault};
+use punctual_store_sqlite::{Keys, OpenError, StoppedStore};
 use tokio::time::Instant;
 
 use crate::clock::{RealClock, real_now};
 use crate::exit::WrongUsage;
 use crate::file_size;
+use crate::keys::{Given, Source};
+use crate::progress::Progress;
 
 pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result<Checkup> {
     file_size::survive_limit().await.context("could not listen for signals")?;
-    let keys = key_file.map_or_else(|| dir.join(layout::KEYS), Path::to_owned);
-    let store = Arc::new(open(dir, vault(&keys, key_file.is_some())?)?);
-    let key_problem = key_problem(store.keys(), &keys);
+    let source = Source::find(dir, key_file.unwrap_or(Path::new("")), Given::here())?;
+    let store = Arc::new(open(dir, source.read()?.as_ref().map(Vault::new))?);
+    let key_problem = key_problem(store.keys(), &source);
     let mut progress = Progress::new();
     progress.tell("checking the data file");
     let damage = store.file_damage().context("could not check the data file")?;
@@ -43,22 +44,28 @@ pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result
     Ok(Checkup::new(&report, Some(&census), real_now()))
 }
 
-fn key_problem(keys: Keys, path: &Path) -> Option<String> {
-    let path = path.display();
+fn key_problem(keys: Keys, source: &Source) -> Option<String> {
+    // At the beginning of a sentence.
+    let name = source.to_string().replacen("the", "The", 1);
     match keys {
         Keys::Fit | Keys::Missing { sealed_count: 0 } => None,
         Keys::Missing { sealed_count } => {
             let who =
                 if sealed_count == 1 { "1 job has".to_owned() } else { format!("{sealed_count} jobs have") };
             Some(format!(
-                "The key file {path} is missing, and {who} secrets that were sealed with it: a server refuses to \
+                "{name} is missing, and {who} secrets that were sealed with it: a server refuses to \
                  start. Put it back from a backup; if it is kept elsewhere, name it by --key-file here and by \
                  data.key_file for the server."
             ))
         }
         Keys::Wrong => Some(format!(
-            "The key file {path} is not the one that the secrets were sealed with: a server refuses to start. Put the \
-             right one in its place."
+            "{name} is not the one that the secrets were sealed with: a server refuses to start. Put the right one in its \
+             place."
+        )),
+        Keys::Lacking(key) => Some(format!(
+            "Key {} is missing in {source}, and sealed with it: {}. A server refuses to start. Put it back from a backup.",
+            key.id,
+            key.needed_by().unwrap_or_default()
         )),
     }
 }
@@ -80,46 +87,9 @@ fn open(dir: &Path, vault: Option<Vault>) -> anyhow::Result<StoppedStore> {
         | OpenError::Emptied { .. }
         | OpenError::Unwritable { .. }
         | OpenError::WrongKey(_)
+        | OpenError::MissingKeys(_)
+        | OpenError::DifferentKey { .. }
         | OpenError::Sqlite(_)
         | OpenError::Thread(_) => anyhow::Error::new(error),
     })
-}
-
-/// The keys to read definitions with; none if there is no key file.
-fn vault(path: &Path, named: bool) -> anyhow::Result<Option<Vault>> {
-    let wrong = |why: String| WrongUsage(format!("could not use the key file {}: {why}", path.display()));
-    match std::fs::read_to_string(path) {
-        Ok(text) => {
-            let ring = KeyRing::parse(&text).map_err(|error| wrong(error.to_string()))?;
-            Ok(Some(Vault::new(&ring)))
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound && !named => Ok(None),
-        Err(error) => Err(wrong(error.to_string()).into()),
-    }
-}
-
-/// Shows the progress on a terminal.
-struct Progress {
-    terminal: bool,
-    said: String,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), said: String::new() }
-    }
-
-    fn tell(&mut self, what: &str) {
-        if self.terminal && what != self.said {
-            // If this fails nobody is watching.
-            let _ = write!(std::io::stderr(), "\r{what:<40}");
-            self.said = what.to_owned();
-        }
-    }
-
-    fn end(&mut self) {
-        if self.terminal {
-            let _ = write!(std::io::stderr(), "\r{:40}\r", "");
-        }
-    }
 }

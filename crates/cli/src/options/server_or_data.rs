@@ -38,7 +38,8 @@ pub(crate) struct ServerOrData {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// With --data, the key file, where it is not `keys` in that directory.
+    /// With --data, the key file, where it is not `keys` in that directory. Keys in the environment variable PUNCTUAL_KEYS
+    /// are taken from there.
     #[arg(long, value_name = "FILE", requires = "data")]
     pub(crate) key_file: Option<PathBuf>,
 

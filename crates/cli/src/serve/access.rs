@@ -15,6 +15,7 @@ use super::welcome::quoted;
 use crate::clock::RealClock;
 use crate::config::{AuthMode, Config};
 use crate::exit::WrongUsage;
+use crate::keys::{Given, Source};
 
 /// Refuses to listen where strangers could come in, as far as that shows before the data is opened.
 pub(super) fn check_listen(config: &Config) -> Result<(), WrongUsage> {
@@ -62,10 +63,16 @@ fn nobody_may_call(config: &Config) -> WrongUsage {
     let key_file = config.data.key_file.to_string_lossy();
     let key_file =
         if key_file.is_empty() { String::new() } else { format!(" --key-file {}", quoted(&key_file)) };
+    let elsewhere = match Source::find(&config.data.dir, &config.data.key_file, Given::here()) {
+        Ok(source) if !source.is_file() => {
+            format!("It needs the same keys as the server, which come from {source}. ")
+        }
+        Ok(_) | Err(_) => String::new(),
+    };
     WrongUsage(format!(
         "{} can be reached from other machines, and nobody has a token yet. Make one for yourself, which prints its \
-         secret, and start again:\n  punctual token create admin --role owner --scope / --data {}{key_file}\nOr listen \
-         on 127.0.0.1, where no token is needed",
+         secret, and start again:\n  punctual token create admin --role owner --scope / --data {}{key_file}\n{elsewhere}Or \
+         listen on 127.0.0.1, where no token is needed",
         config.server.listen,
         quoted(&dir)
     ))

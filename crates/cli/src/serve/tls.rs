@@ -13,9 +13,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use x509_parser::extensions::GeneralName;
 
-use super::private;
 use crate::config::{Config, TlsMode};
 use crate::exit::WrongUsage;
+use crate::private;
 
 /// What TLS is served with.
 pub(super) struct Tls {

@@ -16,11 +16,13 @@ use crate::clock::real_now;
 use crate::config::Data;
 use crate::exit::WrongUsage;
 use crate::file_size;
+use crate::keys::{Keeper, note_of};
 use crate::random::SystemRandom;
-use crate::serve::open_store;
+use crate::serve::{OpenedStore, open_store};
 
 pub(crate) struct Stopped {
     pub(crate) store: Arc<SqliteStore>,
+    pub(crate) keeper: Arc<Keeper>,
     random: Arc<dyn RandomSource>,
 }
 
@@ -35,11 +37,12 @@ impl Stopped {
         }
         let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
         let key_file = key_file.map(Path::to_owned).unwrap_or_default();
-        let store = open_store(
+        let opened = open_store(
             &Data { dir: dir.to_owned(), key_file },
             &random,
             Alarm::default(),
             CredentialHeaders::default(),
+            Some(note_of("Punctual/keys/rotate/action")),
         )
         .map_err(|error| match error.downcast_ref::<OpenError>() {
             Some(owned @ OpenError::Owned { .. }) => {
@@ -48,7 +51,8 @@ impl Stopped {
             }
             _ => error,
         })?;
-        Ok(Self { store, random })
+        let OpenedStore { store, keeper } = opened;
+        Ok(Self { store, keeper, random })
     }
 
     pub(super) async fn list(&self) -> anyhow::Result<Vec<Value>> {

@@ -229,7 +229,7 @@ fn a_key_file_elsewhere_that_others_can_read_or_that_is_another_one_is_refused()
 
     let other = data(false);
     fs::copy(other.path().join("keys"), folder.path().join("keys")).unwrap();
-    says(&refused(folder.path(), &[]), &["the key file does not belong to this data directory"]);
+    says(&refused(folder.path(), &[]), &["the keys do not belong to this data directory"]);
     let (code, told) = doctor(folder.path(), &[]);
     assert_eq!(code, Some(1), "{told}");
     says(&told, &["Problem: The key file", "is not the one that the secrets were sealed with"]);

@@ -16,6 +16,7 @@ mod full_disk;
 mod fuzz;
 mod glossary;
 mod in_flight;
+mod keys;
 mod long_run;
 mod own_server;
 mod plans;

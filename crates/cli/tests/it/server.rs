@@ -102,24 +102,7 @@ impl Server {
         path: &str,
         body: Option<&Value>,
     ) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(SOON)).unwrap();
-        let body = body.map(Value::to_string).unwrap_or_default();
-        let authorization =
-            token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.address,
-            body.len()
-        )
-        .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (headers, body) = text.split_once("\r\n\r\n").unwrap();
-        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = serde_json::from_str(body).unwrap_or(Value::Null);
-        Answer { status, headers: headers.to_lowercase(), body }
+        call_at(&self.address, token, method, path, body)
     }
 
     /// The path of a collection, or of what is below it.
@@ -161,6 +144,32 @@ impl Server {
     pub(crate) fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
+}
+
+/// One request to an address, on a connection of its own.
+pub(crate) fn call_at(
+    address: &str,
+    token: Option<&str>,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    let body = body.map(Value::to_string).unwrap_or_default();
+    let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{authorization}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = serde_json::from_str(body).unwrap_or(Value::Null);
+    Answer { status, headers: headers.to_lowercase(), body }
 }
 
 impl Drop for Server {

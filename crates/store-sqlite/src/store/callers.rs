@@ -1,33 +1,32 @@
 //! Tokens.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::Secret;
 use punctual_model::access::{Token, TokenId};
 use punctual_model::audit::AuditEntry;
-use punctual_store::{Callers, SealContext, TOKENS_MAX, Trouble, WriteError, codec};
+use punctual_store::{Callers, TOKENS_MAX, Trouble, Vault, WriteError, codec};
 use tokio::sync::watch;
 
 use super::SqliteStore;
+use crate::error::SqliteError;
 use crate::query;
 use crate::row::{self, bound};
+use crate::seals::server_secret_context;
 
 impl SqliteStore {
     fn tokens_changed(&self) {
         self.token_changes.send_modify(|count| *count = count.wrapping_add(1));
     }
-
-    fn open_server_secret(&self, name: &'static str, sealed: &[u8]) -> Result<Secret, Trouble> {
-        let damaged = |detail: String| Trouble::Corrupt { what: format!("the server's {name}"), detail };
-        let opened =
-            self.vault.open(seal_context(name), sealed).map_err(|error| damaged(error.to_string()))?;
-        String::from_utf8(opened).map(Secret::new).map_err(|_| damaged("it is no text".to_owned()))
-    }
 }
 
-/// The name stands for the row: there is one of each.
-fn seal_context(name: &'static str) -> SealContext {
-    SealContext { kind: name, row: 0 }
+fn open_server_secret(vault: &Vault, name: &str, sealed: &[u8]) -> Result<Secret, SqliteError> {
+    let damaged = |detail: String| SqliteError::Unreadable { what: format!("the server's {name}"), detail };
+    let opened =
+        vault.open(server_secret_context(name), sealed).map_err(|error| damaged(error.to_string()))?;
+    String::from_utf8(opened).map(Secret::new).map_err(|_| damaged("it is no text".to_owned()))
 }
 
 #[async_trait]
@@ -90,17 +89,23 @@ impl Callers for SqliteStore {
     }
 
     async fn server_secret(&self, name: &'static str) -> Result<Option<Secret>, Trouble> {
+        let vault = Arc::clone(&self.vault);
         let read = self.readers.call("read a secret of the server", move |conn| {
-            row::one(conn, query::server_secret, [name], |row| Ok(row.get::<_, Vec<u8>>(0)?))
+            let sealed = row::one(conn, query::server_secret, [name], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
+            sealed.map(|sealed| open_server_secret(&vault, name, &sealed)).transpose()
         });
-        read.await?.map(|sealed| self.open_server_secret(name, &sealed)).transpose()
+        read.await
     }
 
     async fn keep_server_secret(&self, name: &'static str, secret: &Secret) -> Result<Secret, Trouble> {
-        let sealed = self.vault.seal(seal_context(name), secret.expose().as_bytes(), &*self.random);
-        let doing = "keep a secret of the server";
-        let kept = self.writer.call(doing, move |state| state.keep_server_secret(name, &sealed)).await?;
-        self.open_server_secret(name, &kept)
+        let (vault, random, secret) = (Arc::clone(&self.vault), Arc::clone(&self.random), secret.clone());
+        let write = self.writer.call("keep a secret of the server", move |state| {
+            // Sealed here, where no other key can begin to seal meanwhile.
+            let sealed = vault.seal(server_secret_context(name), secret.expose().as_bytes(), &*random);
+            let kept = state.keep_server_secret(name, &sealed)?;
+            open_server_secret(&vault, name, &kept)
+        });
+        write.await
     }
 
     fn token_changes(&self) -> watch::Receiver<u64> {

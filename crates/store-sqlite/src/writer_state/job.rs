@@ -1,10 +1,10 @@
 //! Edits of one job.
 
 use punctual_model::{Job, JobId, JobKey, Name, Skip};
-use punctual_store::Refusal;
 use punctual_store::codec::Number;
 use punctual_store::codec::StoredSpec;
 use punctual_store::instant::to_ticks;
+use punctual_store::{Refusal, Vault};
 use rusqlite::{ToSql, params};
 
 use super::{WriterState, expect_rows};
@@ -40,6 +40,10 @@ impl WriterState {
         job_count_max: u32,
     ) -> Result<Result<Job, Refusal>, SqliteError> {
         let EncodedJob { job, spec, standing } = written;
+        if spec.sealed.as_deref().is_some_and(|sealed| Vault::key_of(sealed) != Ok(self.sealing_key())) {
+            // Another key seals since it was encoded. If it were written, nobody could tell when the old one may go.
+            return Ok(Err(Refusal::Stale));
+        }
         let Some(known) = self.cached_collection(&job.key.collection)? else {
             return Ok(Err(Refusal::NoCollection));
         };

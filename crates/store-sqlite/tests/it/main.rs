@@ -6,6 +6,7 @@
 mod crash;
 mod directory;
 mod durable;
+mod keys;
 mod secrets;
 mod stopped;
 mod sweep;

@@ -12,6 +12,13 @@ use punctual_store_sqlite::{Options, SqliteStore, Synchronous};
 #[derive(Default)]
 pub(crate) struct Counting(AtomicU64);
 
+impl Counting {
+    /// Leaves out some, so that what follows is something else.
+    pub(crate) fn skip(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
 impl RandomSource for Counting {
     fn random(&self) -> u128 {
         let next = self.0.fetch_add(1, Ordering::Relaxed) + 1;

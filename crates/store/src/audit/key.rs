@@ -91,6 +91,14 @@ impl AuditKey {
     }
 }
 
+impl Drop for AuditKey {
+    /// Overwrites the key, as far as that is possible without `unsafe`.
+    fn drop(&mut self) {
+        self.0.fill(0);
+        std::hint::black_box(&self.0);
+    }
+}
+
 impl fmt::Debug for AuditKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AuditKey")

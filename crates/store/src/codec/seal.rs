@@ -11,7 +11,7 @@ use crate::{SealContext, Vault, VaultError};
 const LENGTH_BYTES: usize = 4;
 
 /// The seal context of a job's secrets.
-fn seal_context(job: JobId) -> SealContext {
+fn seal_context(job: JobId) -> SealContext<'static> {
     SealContext { kind: "job", row: job.0 }
 }
 
@@ -102,7 +102,7 @@ fn split(mut plain: &[u8]) -> Option<Vec<Option<Secret>>> {
 }
 
 /// Overwrites what was secret.
-pub(crate) fn wipe(mut plain: Vec<u8>) {
+pub fn wipe(mut plain: Vec<u8>) {
     plain.fill(0);
     std::hint::black_box(&plain);
 }

@@ -342,6 +342,46 @@ fn what_was_sealed_for_a_job_without_its_document_still_opens() {
 }
 
 #[test]
+fn a_definition_is_resealed_if_its_key_is_old_or_something_was_left_in_the_clear() {
+    let random = Counting::default();
+    let ring = KeyRing::generate(&random);
+    let vault = Vault::new(&ring);
+    let reseal = |stored: &StoredSpec| reseal_spec(stored, JobId(3), &vault, &random).unwrap();
+    let stored = encode_spec(&basic("hunter2"), JobId(3), &vault, &random);
+    assert_eq!(reseal(&stored), None, "it is as it should be");
+    let mut open = basic("unused");
+    if let ActionKind::Http(http) = &mut open.action.kind {
+        http.authentication = None;
+    }
+    let plain = encode_spec(&open, JobId(3), &vault, &random);
+    assert_eq!(reseal(&plain), None, "it has no secrets");
+
+    vault.replace(&ring.rotated(&random));
+    assert_eq!(reseal(&plain), None);
+    let anew = reseal(&stored).unwrap();
+    assert_eq!(anew.document, stored.document);
+    assert_eq!(Vault::key_of(anew.sealed.as_deref().unwrap()), Ok(2));
+    assert_eq!(reseal(&anew), None);
+
+    let mut secret = 7_u32.to_be_bytes().to_vec();
+    secret.extend_from_slice(b"hunter2");
+    let unbound = vault.seal(SealContext { kind: "job", row: 3 }, &secret, &random);
+    let bound = reseal(&StoredSpec { document: stored.document, sealed: Some(unbound) }).unwrap();
+    assert_eq!(bound.sealed.as_ref().unwrap()[0], 2, "it is bound to its document now");
+
+    let clear = concat!(
+        r#"1{"action":{"kind":{"http":{"uri":"http://user:hunter2@example.com/","method":"GET","#,
+        r#""headers":[["X-Plain","shown"],["Authorization","Bearer hunter2"]]}}},"enabled":true}"#
+    );
+    let sealed = reseal(&StoredSpec { document: clear.as_bytes().to_vec(), sealed: None }).unwrap();
+    assert!(!String::from_utf8(sealed.document.clone()).unwrap().contains("hunter2"));
+    assert_eq!(
+        decode_spec(&sealed.document, sealed.sealed.as_deref(), JobId(3), &vault).unwrap(),
+        with_credentials()
+    );
+}
+
+#[test]
 fn secrets_of_one_job_do_not_open_for_another() {
     let vault = vault();
     let StoredSpec { document, sealed } = encode_spec(&basic("x"), JobId(3), &vault, &Counting::default());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Creates a file durably, whatever the umask. A crash may leave a part of it, so a file that must be complete
 /// is created under another name and then [renamed](rename).
-pub(super) fn make(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn make(path: &Path, bytes: &[u8]) -> io::Result<()> {
     remove(path)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
@@ -16,7 +16,7 @@ pub(super) fn make(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Renames a file durably.
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     match to.parent() {
         Some(dir) => File::open(dir)?.sync_all(),
@@ -25,7 +25,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Removes a file, if it exists.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

@@ -1,0 +1,2 @@
+-- delete_keys: all of the few rows
+DELETE FROM keys
