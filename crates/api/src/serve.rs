@@ -65,9 +65,12 @@ async fn answer(
                 note_refusal(state, &call, found.as_ref().ok(), AuditOutcome::Unauthenticated);
                 let source = call.source.map(|source| source.to_string());
                 tracing::debug!(source, reason = ?unidentified, "a request does not show who sends it");
-                // Whoever shows nothing guesses nothing, and an issuer that can't be asked is nobody's guess.
+                // Whoever shows nothing guesses nothing, an issuer that can't be asked is nobody's guess, and a page that was
+                // left open asks on with a session that was good.
                 let slowed = match unidentified {
-                    Unidentified::Missing | Unidentified::Undecided(_) => None,
+                    Unidentified::Missing
+                    | Unidentified::Undecided(_)
+                    | Unidentified::SessionExpired { .. } => None,
                     _ => state.limiter.sign_in_failed(call.source, call.author.at).await,
                 };
                 return Ok(slowed.unwrap_or_else(|| unidentified.answer()));

@@ -437,8 +437,13 @@ async fn failed_sign_ins_are_audited_and_slow_down() {
     from("", Some("__Host-punctual-session=x")).await.refused(401, "InvalidAuthenticationToken");
     from(&made_up, None).await.refused(429, "TooManyRequests");
     from("", Some("__Host-punctual-session=x")).await.refused(429, "TooManyRequests");
-    // Whoever has a good one is not concerned.
+    // Whoever has a good one is not concerned, nor is a page that was left open.
     from(&owner, None).await.is(201);
+    let old = cookie(&from(&owner, None).await.is(201));
+    world.advance(SignedDuration::from_hours(1));
+    for _ in 0..5 {
+        from("", Some(&old)).await.refused(401, "ExpiredAuthenticationToken");
+    }
 
     let cookie = cookie(&from(&owner, None).await.is(201));
     as_page(&world, &cookie, "DELETE", SESSION).await.is(200);
@@ -460,7 +465,9 @@ async fn failed_sign_ins_are_audited_and_slow_down() {
         told,
         [
             ("Punctual/callers/read", "unauthenticated", 2),
+            ("Punctual/callers/read", "unauthenticated", 5),
             ("Punctual/sessions/signIn/action", "signInFailed", 3),
+            ("Punctual/sessions/signIn/action", "signedIn", 1),
             ("Punctual/sessions/signIn/action", "signedIn", 1),
             ("Punctual/sessions/signIn/action", "signedIn", 1),
             ("Punctual/sessions/signOut/action", "done", 1),
