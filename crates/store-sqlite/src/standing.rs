@@ -3,12 +3,12 @@
 //! Callers make it, so that the writer thread only binds numbers.
 
 use jiff::Timestamp;
-use punctual_model::{Cause, Counters, Entry, Job, JobState, OccurrenceRange, Progress};
+use punctual_model::{Cause, Counters, Entry, Job, JobState, Progress};
 use punctual_store::codec::Number;
+use punctual_store::columns::{ahead_bytes, ahead_from, runs_bytes, runs_from, target_hash};
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::target_of;
 use rusqlite::{Row, ToSql};
-use sha2::{Digest, Sha256};
 
 use crate::error::SqliteError;
 
@@ -53,7 +53,7 @@ impl Standing {
         } = &job.progress;
         Self {
             due_at: entry.map(|entry| to_ticks(entry.due_at)),
-            target: hash(&target_of(job)),
+            target: target_hash(&target_of(job)),
             nominal_at: entry.map(|entry| to_ticks(entry.nominal_at)),
             cause: entry.map(|entry| entry.cause.number()),
             step: entry.map(|entry| entry.step),
@@ -65,8 +65,8 @@ impl Standing {
             drop_count: *drop_count,
             last_failed: *last_failed,
             ended_at: ended_at.map(to_ticks),
-            runs: written_runs(runs, *last_run_at),
-            ahead: written_ahead(ahead),
+            runs: runs_bytes(runs, *last_run_at),
+            ahead: ahead_bytes(ahead),
             state: job.state.number(),
             counters: job.counters,
             last_started_at: job.last_started_at.map(to_ticks),
@@ -107,14 +107,6 @@ impl Standing {
     }
 }
 
-/// A hash of a target: short in the index, and equal for equal targets.
-pub(crate) fn hash(target: &str) -> i64 {
-    let digest = Sha256::digest(target.as_bytes());
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&digest[..8]);
-    i64::from_be_bytes(bytes)
-}
-
 /// Reads the standing of a job from a row, from a given column on.
 pub(crate) struct StandingColumns {
     pub(crate) progress: Progress,
@@ -142,7 +134,8 @@ impl StandingColumns {
             }),
         };
         let runs = row.get_ref(first + 12)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
-        let (runs, last_run_at) = read_runs(runs.unwrap_or_default())?;
+        let (runs, last_run_at) =
+            runs_from(runs.unwrap_or_default()).ok_or(SqliteError::invalid("the runs that wait"))?;
         let ahead = row.get_ref(first + 13)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
         let progress = Progress {
             entry,
@@ -154,7 +147,8 @@ impl StandingColumns {
             ended_at: instant(11)?,
             runs,
             last_run_at,
-            ahead: read_ahead(ahead.unwrap_or_default())?,
+            ahead: ahead_from(ahead.unwrap_or_default())
+                .ok_or(SqliteError::invalid("what a job started ahead of the clock"))?,
         };
         Ok(Self {
             progress,
@@ -172,85 +166,10 @@ impl StandingColumns {
     }
 }
 
-/// The first byte of the runs of a job if the latest one comes before the waiting ones. Rows without it have
-/// only the waiting ones: that is the first form.
-const WITH_LATEST: u8 = 1;
-
-fn written_runs(runs: &[Timestamp], last_run_at: Option<Timestamp>) -> Option<Vec<u8>> {
-    let ticks = last_run_at.iter().chain(runs).flat_map(|at| to_ticks(*at).to_be_bytes());
-    let first = last_run_at.map(|_| WITH_LATEST);
-    let bytes: Vec<u8> = first.into_iter().chain(ticks).collect();
-    (!bytes.is_empty()).then_some(bytes)
-}
-
-fn read_runs(bytes: &[u8]) -> Result<(Vec<Timestamp>, Option<Timestamp>), SqliteError> {
-    let invalid = || SqliteError::invalid("the runs that wait");
-    let all = |bytes: &[u8]| -> Result<Vec<Timestamp>, SqliteError> {
-        let (ticks, rest) = bytes.as_chunks::<8>();
-        if rest.is_empty() {
-            ticks.iter().map(|bytes| instant(i64::from_be_bytes(*bytes))).collect()
-        } else {
-            Err(invalid())
-        }
-    };
-    match bytes {
-        [WITH_LATEST, rest @ ..] if rest.len() % 8 == 0 => {
-            let mut runs = all(rest)?;
-            if runs.is_empty() {
-                return Err(invalid());
-            }
-            let latest = runs.remove(0);
-            Ok((runs, Some(latest)))
-        }
-        bytes => Ok((all(bytes)?, None)),
-    }
-}
-
-fn written_ahead(ahead: &[OccurrenceRange]) -> Option<Vec<u8>> {
-    let ticks = ahead.iter().flat_map(|stretch| [stretch.first_at, stretch.last_at].map(to_ticks));
-    let bytes: Vec<u8> = ticks.flat_map(i64::to_be_bytes).collect();
-    (!bytes.is_empty()).then_some(bytes)
-}
-
-fn read_ahead(bytes: &[u8]) -> Result<Vec<OccurrenceRange>, SqliteError> {
-    let (ticks, rest) = bytes.as_chunks::<8>();
-    let (pairs, odd) = ticks.as_chunks::<2>();
-    if !rest.is_empty() || !odd.is_empty() {
-        return Err(SqliteError::invalid("what a job started ahead of the clock"));
-    }
-    let read = |[first, last]: &[[u8; 8]; 2]| {
-        let (first_at, last_at) = (instant(i64::from_be_bytes(*first))?, instant(i64::from_be_bytes(*last))?);
-        Ok(OccurrenceRange { first_at, last_at })
-    };
-    pairs.iter().map(read).collect()
-}
-
 pub(crate) fn instant(ticks: i64) -> Result<Timestamp, SqliteError> {
     from_ticks(ticks).ok_or(SqliteError::invalid("an instant"))
 }
 
 fn optional_instant(ticks: Option<i64>) -> Result<Option<Timestamp>, SqliteError> {
     ticks.map(instant).transpose()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_read_as_they_were_written_now_and_at_first() {
-        let at = |second: i64| Timestamp::from_second(second).unwrap();
-        let check = |runs: &[Timestamp], last_run_at: Option<Timestamp>| {
-            let written = written_runs(runs, last_run_at).unwrap_or_default();
-            assert_eq!(read_runs(&written).unwrap(), (runs.to_vec(), last_run_at));
-        };
-        check(&[], None);
-        check(&[], Some(at(3)));
-        check(&[at(1), at(2)], Some(at(2)));
-        let at_first: Vec<u8> = [at(1), at(2)].iter().flat_map(|at| to_ticks(*at).to_be_bytes()).collect();
-        assert_eq!(read_runs(&at_first).unwrap(), (vec![at(1), at(2)], None));
-        for bytes in [&[1][..], &[2; 9], &[0; 12]] {
-            assert!(read_runs(bytes).is_err(), "{bytes:?}");
-        }
-    }
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use punctual_model::JobId;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
+use punctual_store::columns::target_hash;
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, KeyUse, Survey, SurveyAsk, Trouble, Unclaimed,
@@ -19,7 +20,6 @@ use crate::directory::{self, KEY_CHECK};
 use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
 use crate::outage::{self, Outage};
-use crate::standing::hash;
 use crate::{OpenError, access, connection, layout, query, row, schema, seals, survey};
 
 /// The data of a stopped server. While this exists, no server can start on it.
@@ -182,7 +182,7 @@ impl Survey for StoppedStore {
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
         let found =
             self.ask("look at what is due", |conn| survey::due(conn, to_ticks(ask.until), ask.limit))?;
-        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| hash(target)).collect();
+        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| target_hash(target)).collect();
         Ok(found
             .into_iter()
             .map(|(due, target)| Unclaimed { due, target_full: full_targets.contains(&target) })

@@ -7,7 +7,7 @@
 //! these comments, defines a store.
 //!
 //! Besides the traits: a `MemoryStore` as the reference (feature `memory`), and what stores share so that they can't differ: the
-//! [`codec`] of stored documents, the [`Vault`] that seals secrets, the [`claims`], and the integers that
+//! [`codec`] of stored documents, the bytes of [`columns`], the [`Vault`] that seals secrets, the [`claims`], and the integers that
 //! represent [`instant`]s.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
@@ -18,6 +18,7 @@ mod audit;
 mod callers;
 pub mod claims;
 pub mod codec;
+pub mod columns;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;

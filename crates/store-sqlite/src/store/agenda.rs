@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
 use punctual_model::decide::Repair;
+use punctual_store::columns::target_hash;
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{
     Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble, Vault,
@@ -15,7 +16,7 @@ use tokio::sync::watch;
 use super::SqliteStore;
 use crate::error::SqliteError;
 use crate::row::Last;
-use crate::standing::{Standing, hash};
+use crate::standing::Standing;
 use crate::writer_state::{EncodedRepair, EncodedSettlement};
 use crate::{ahead, query, row};
 
@@ -27,7 +28,7 @@ impl Agenda for SqliteStore {
     async fn claim(&self, ask: &ClaimAsk) -> Result<Vec<Claim>, Trouble> {
         self.outages.check("claim what is due")?;
         let (until, limit) = (to_ticks(ask.until), ask.limit);
-        let full_targets = ask.full_targets.iter().map(|target| hash(target)).collect();
+        let full_targets = ask.full_targets.iter().map(|target| target_hash(target)).collect();
         let choose =
             self.writer.call("claim what is due", move |state| state.claim(until, limit, &full_targets));
         let delivery = choose.await?;
@@ -63,7 +64,7 @@ impl Agenda for SqliteStore {
     }
 
     async fn next_due(&self, full_targets: &[String]) -> Result<Option<Timestamp>, Trouble> {
-        let full_targets = full_targets.iter().map(|target| hash(target)).collect();
+        let full_targets = full_targets.iter().map(|target| target_hash(target)).collect();
         let ask = self.writer.call("find the next due time", move |state| state.next_due(&full_targets));
         Ok(ask.await?.and_then(from_ticks))
     }

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use punctual_model::JobId;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
+use punctual_store::columns::target_hash;
 use punctual_store::instant::to_ticks;
 use punctual_store::{
     CollectionEvidence, Extent, HeldClaim, HistoryCursor, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
 };
 
 use super::SqliteStore;
-use crate::standing::hash;
 use crate::survey;
 
 #[async_trait]
@@ -66,7 +66,7 @@ impl Survey for SqliteStore {
         let (until, limit) = (to_ticks(ask.until), ask.limit.saturating_add(before.len()));
         let read = self.readers.call_long("look at what is due", move |conn| survey::due(conn, until, limit));
         let found = read.await?;
-        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| hash(target)).collect();
+        let full_targets: HashSet<i64> = ask.full_targets.iter().map(|target| target_hash(target)).collect();
         let claims = self.shared_claims.lock();
         let free = found
             .into_iter()
