@@ -37,7 +37,8 @@ pub trait Agenda: Send + Sync {
     /// Asks of each claim whether it still holds, and marks those that do as in flight. To be called
     /// right before firing: `false` means that the job was edited, disabled or deleted, or that the lease has
     /// ended; the claim is gone, and nothing may be fired. Where leases end, `true` is good for
-    /// [`BEGUN_IS_GOOD_FOR`] from the call; to be asked again for what is not sent by then.
+    /// [`BEGUN_IS_GOOD_FOR`] from the call; to be asked again for what is not sent by then, and then an edit since the
+    /// first time is a `false`, too.
     async fn begin(&self, fences: &[Fence]) -> Result<Vec<bool>, Trouble>;
 
     /// Records what became of claims, all in one transaction, and says for each what happened, in the order of

@@ -84,8 +84,13 @@ pub async fn a_collection_edit_takes_back_claims_of_its_jobs(store: Arc<dyn Stor
         note: None,
     };
     world.store.put_collection(write).await.unwrap();
-    let fences = [held.fence, begun.fence, kept.fence];
-    assert_eq!(world.store.begin(&fences).await.unwrap(), [false, true, true]);
+    assert_eq!(world.store.begin(&[held.fence, kept.fence]).await.unwrap(), [false, true]);
+    let jobs = [held.job.id, begun.job.id];
+    assert_eq!(
+        world.store.in_flight(&jobs).await.unwrap(),
+        [begun.job.id],
+        "what is in flight stays claimed"
+    );
 }
 
 pub async fn a_delete_takes_back_a_claim_not_begun(store: Arc<dyn Store>) {
