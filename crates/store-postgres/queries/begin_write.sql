@@ -1,0 +1,2 @@
+-- begin_write: a transaction
+BEGIN ISOLATION LEVEL READ COMMITTED

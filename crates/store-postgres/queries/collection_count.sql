@@ -1,0 +1,5 @@
+-- collection_count: collections_by_plan, covering
+SELECT count(*)
+FROM collections
+WHERE subscription_folded = $1
+    AND sku = $2

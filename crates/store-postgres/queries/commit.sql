@@ -1,0 +1,2 @@
+-- commit: makes it durable
+COMMIT

@@ -1,0 +1,3 @@
+-- delete_jobs: the primary key
+DELETE FROM jobs
+WHERE id = ANY ($1)

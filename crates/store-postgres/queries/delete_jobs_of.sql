@@ -1,0 +1,3 @@
+-- delete_jobs_of: jobs_by_name
+DELETE FROM jobs
+WHERE collection = $1

@@ -1,0 +1,3 @@
+-- delete_session: the primary key, one row or none
+DELETE FROM sessions
+WHERE id = $1

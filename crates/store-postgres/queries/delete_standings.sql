@@ -1,0 +1,3 @@
+-- delete_standings: the primary key; the rows are locked already
+DELETE FROM agenda
+WHERE job = ANY ($1)

@@ -1,0 +1,3 @@
+-- delete_token: the primary key, one row or none
+DELETE FROM tokens
+WHERE id = $1

@@ -1,0 +1,5 @@
+-- insert_standings: one row for each job
+INSERT INTO agenda (job, due_at, target, nominal_at, cause, step, attempt, ordinal, floor_at, past_at, started_count, drop_count, last_failed, ended_at, runs, ahead, state, execution_count, failure_count, faulted_count, last_started_at, generation, put_at, revision, trace_count)
+SELECT u.job, u.due_at, u.target, u.nominal_at, u.cause, u.step, u.attempt, u.ordinal, u.floor_at, u.past_at, u.started_count, u.drop_count, u.last_failed, u.ended_at, u.runs, u.ahead, u.state, u.execution_count, u.failure_count, u.faulted_count, u.last_started_at, u.generation, u.put_at, u.revision + 1, 0
+FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+    AS u (job, due_at, target, nominal_at, cause, step, attempt, ordinal, floor_at, past_at, started_count, drop_count, last_failed, ended_at, runs, ahead, state, execution_count, failure_count, faulted_count, last_started_at, generation, put_at, revision)

@@ -1,0 +1,9 @@
+-- look: the few nodes, and what else a node must know within a second
+SELECT
+    n.lease,
+    n.beat,
+    n.fires,
+    (SELECT last FROM numbers WHERE name = 'token_changes'),
+    (SELECT min_version FROM schema_version WHERE id = 1)
+FROM nodes AS n
+ORDER BY n.lease

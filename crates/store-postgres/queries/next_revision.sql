@@ -1,0 +1,2 @@
+-- next_revision: never given again
+SELECT nextval('collection_revisions')

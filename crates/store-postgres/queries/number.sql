@@ -1,0 +1,4 @@
+-- number: the primary key
+SELECT last
+FROM numbers
+WHERE name = $1

@@ -1,0 +1,2 @@
+-- rollback: takes it back
+ROLLBACK

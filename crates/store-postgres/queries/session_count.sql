@@ -1,0 +1,3 @@
+-- session_count: one number
+SELECT count(*)
+FROM sessions

@@ -1,0 +1,4 @@
+-- unregistered: the primary key
+SELECT count(*)
+FROM unregistered
+WHERE subscription = $1

@@ -1,0 +1,276 @@
+//! Opens the store: connects, migrates, checks settings and keys, and gets a lease.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use punctual_model::{Clock, RandomSource};
+use punctual_store::{AuditKey, SealContext, Vault, VaultError};
+use rustls::pki_types::CertificateDer;
+use thiserror::Error;
+
+use crate::connection::Connection;
+use crate::connector::Connector;
+use crate::error::{Class, PgError};
+use crate::param::params;
+use crate::tls::Tls;
+use crate::url::ServerUrl;
+use crate::{audit, query, schema, session};
+
+/// The shortest takeover time: a node must be able to miss a renewal.
+pub const TAKEOVER_MIN: Duration = Duration::from_secs(3);
+
+/// How a store is opened.
+pub struct Options {
+    /// Where the database is.
+    pub url: ServerUrl,
+    /// The authorities that `sslmode=verify-ca` and `verify-full` trust.
+    pub authorities: Vec<CertificateDer<'static>>,
+    /// Seals and opens the secrets.
+    pub vault: Arc<Vault>,
+    /// Makes nonces, receipts and the first fence; must be unpredictable.
+    pub random: Arc<dyn RandomSource>,
+    /// The clock by which entries are due.
+    pub clock: Arc<dyn Clock>,
+    /// The time since the machine was started, suspension included: leases are judged by it.
+    pub boot: Arc<dyn Fn() -> Duration + Send + Sync>,
+    /// How far the clock may be off from the database's before the node stops firing; none if it is not compared, because
+    /// it is a virtual one.
+    pub clock_allowance: Option<Duration>,
+    /// How long the beat of a node must stand still before others take over; the same for all nodes.
+    pub takeover: Duration,
+    /// Whether this node fires; others count on it from the start.
+    pub fires: bool,
+    /// What others see of this node.
+    pub identity: NodeIdentity,
+    /// Connections for everything but claiming, beginning and settling.
+    pub api_connections: usize,
+    /// Whether statements are prepared; not possible behind a pooler in transaction mode.
+    pub prepare: bool,
+    /// Starts the thread that keeps the lease, and tells somebody if it panics.
+    pub spawn: Spawn,
+}
+
+/// Starts a thread that is called this, for this task.
+pub type Spawn =
+    Box<dyn FnOnce(&'static str, Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> + Send + Sync>;
+
+/// What others see of a node.
+#[derive(Clone, Debug)]
+pub struct NodeIdentity {
+    /// What it is called.
+    pub name: String,
+    /// A random id of a directory whose lock this process has: leases of earlier owners are ended at once.
+    pub home: Option<String>,
+    /// Where it serves the API.
+    pub url: String,
+    /// The version of the program.
+    pub version: String,
+    /// The version of its time zones.
+    pub tzdata: String,
+    /// When it was started.
+    pub started_at: Timestamp,
+}
+
+impl Options {
+    /// The default options: four seconds until others take over, a quarter of a second that clocks may differ.
+    pub fn new(
+        url: ServerUrl,
+        vault: Arc<Vault>,
+        random: Arc<dyn RandomSource>,
+        clock: Arc<dyn Clock>,
+        boot: Arc<dyn Fn() -> Duration + Send + Sync>,
+        identity: NodeIdentity,
+    ) -> Self {
+        Self {
+            url,
+            authorities: Vec::new(),
+            vault,
+            random,
+            clock,
+            boot,
+            clock_allowance: Some(Duration::from_millis(250)),
+            takeover: Duration::from_secs(4),
+            fires: true,
+            identity,
+            api_connections: 8,
+            prepare: true,
+            spawn: Box::new(|_, work| {
+                std::thread::Builder::new().name("punctual-lease".to_owned()).spawn(work)
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Options({})", self.url)
+    }
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// There is no connection.
+    #[error("could not connect to the database {url}")]
+    Unreachable {
+        /// Which, without its password.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// TLS can't be used as the URL asks for it.
+    #[error(
+        "could not use TLS for the database; sslrootcert must name a file with certificates of authorities"
+    )]
+    Tls(#[source] rustls::Error),
+    /// A setting of the session does not hold.
+    #[error("{0}")]
+    Session(String),
+    /// Nodes that know less than the database asks for may not start.
+    #[error(
+        "the database has schema version {found} and needs nodes that know version {least}; this program knows \
+         versions up to {known}: install the newer version"
+    )]
+    Newer {
+        /// The version of the database.
+        found: usize,
+        /// The least that a node must know.
+        least: usize,
+        /// The program's version.
+        known: usize,
+    },
+    /// Somebody holds locks for so long that the schema could not be changed.
+    #[error("could not bring the schema of the database up to date: others hold locks on it; try again")]
+    MigrationBusy,
+    /// Nodes with different takeover times would end each other's leases too early.
+    #[error(
+        "cluster.takeover_seconds is {wanted:?} here, and {found:?} in the database: all nodes must have the same. To change it, \
+         stop all nodes, and set numbers.last to {} where name is 'takeover_ms'",
+        .wanted.as_millis()
+    )]
+    Takeover {
+        /// What this node has.
+        wanted: Duration,
+        /// What the others have.
+        found: Duration,
+    },
+    /// The takeover time is too short.
+    #[error("cluster.takeover_seconds must be at least {} seconds", TAKEOVER_MIN.as_secs())]
+    TakeoverShort,
+    /// The keys are not those that the secrets were sealed with.
+    #[error("the key file does not belong to this database: put the right one in its place")]
+    WrongKey(#[source] VaultError),
+    /// The database does not do what it is asked to.
+    #[error("could not open the database")]
+    Database(#[source] Box<dyn Error + Send + Sync>),
+    /// A thread could not be started.
+    #[error("could not start a thread of the store")]
+    Thread(#[source] io::Error),
+}
+
+impl OpenError {
+    pub(crate) fn of(error: PgError) -> Self {
+        match error {
+            PgError::Sql(error) => Self::Database(error.into()),
+            other => Self::Database(other.to_string().into()),
+        }
+    }
+}
+
+impl From<PgError> for OpenError {
+    fn from(error: PgError) -> Self {
+        Self::of(error)
+    }
+}
+
+const KEY_CHECK: SealContext<'_> = SealContext { kind: "key check", row: 1 };
+const KEY_CHECK_TEXT: &[u8] = b"punctual";
+
+/// How long to wait for the first connection.
+const FIRST: Duration = Duration::from_secs(20);
+
+/// What was found out while the store was opened.
+pub(crate) struct Opened {
+    pub(crate) connector: Arc<Connector>,
+    pub(crate) audit_key: AuditKey,
+}
+
+pub(crate) async fn open(options: &Options) -> Result<Opened, OpenError> {
+    if options.takeover < TAKEOVER_MIN {
+        return Err(OpenError::TakeoverShort);
+    }
+    let tls = Tls::new(options.url.ssl_mode, &options.authorities).map_err(OpenError::Tls)?;
+    let connector = Arc::new(Connector::new(options.url.clone(), tls, options.prepare));
+    let connection = first(&connector, &options.url).await?;
+    if let Some(problem) = session::problem(&connection).await? {
+        return Err(OpenError::Session(problem));
+    }
+    schema::migrate(&connection).await?;
+    check_takeover(&connection, options.takeover).await?;
+    check_key(&connection, options).await?;
+    let audit_key = audit::open_key(&connection, &options.vault, &*options.random).await?;
+    Ok(Opened { connector, audit_key })
+}
+
+/// The first connection. A server that is just starting is waited for; one that refuses us is not.
+async fn first(connector: &Connector, url: &ServerUrl) -> Result<Connection, OpenError> {
+    let connect = async {
+        loop {
+            match connector.connect().await {
+                Ok(connection) => return Ok(connection),
+                Err(error @ PgError::Sql(_)) if starting(&error) => {
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let connected = tokio::time::timeout(FIRST, connect).await.unwrap_or(Err(PgError::TimedOut));
+    connected.map_err(|error| OpenError::Unreachable {
+        url: url.to_string(),
+        source: match error {
+            PgError::Sql(error) => error.into(),
+            other => other.to_string().into(),
+        },
+    })
+}
+
+/// Whether the server says that it is starting or has too many connections.
+fn starting(error: &PgError) -> bool {
+    let said = matches!(error, PgError::Sql(error) if error.as_db_error().is_some());
+    said && error.class() == Class::Disconnected
+}
+
+async fn check_takeover(connection: &Connection, wanted: Duration) -> Result<(), OpenError> {
+    let wanted_ms = i64::try_from(wanted.as_millis()).unwrap_or(i64::MAX);
+    connection.execute(query::set_takeover, params![wanted_ms]).await?;
+    let found = connection.number(query::number, params!["takeover_ms"]).await?.unwrap_or(0);
+    if found == wanted_ms {
+        return Ok(());
+    }
+    Err(OpenError::Takeover { wanted, found: Duration::from_millis(u64::try_from(found).unwrap_or(0)) })
+}
+
+/// Checks that the vault opens what this database was sealed with.
+async fn check_key(connection: &Connection, options: &Options) -> Result<(), OpenError> {
+    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.random);
+    let stored = match connection.one(query::key_check, &[]).await? {
+        Some(row) => row,
+        None => {
+            connection.execute(query::insert_counters, params![seal()]).await?;
+            connection.one(query::key_check, &[]).await?.ok_or(PgError::Rows(0))?
+        }
+    };
+    let check: Vec<u8> = stored.try_get(0).map_err(PgError::from)?;
+    options.vault.open(KEY_CHECK, &check).map_err(OpenError::WrongKey)?;
+    if Vault::key_of(&check) != Ok(options.vault.newest()) {
+        connection.execute(query::set_key_check, params![seal()]).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The store: what its parts share, and the traits.
+
+mod agenda;
+mod archive;
+mod audit;
+mod callers;
+mod claim;
+mod resources;
+mod roster;
+mod sessions;
+mod survey;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use punctual_model::{Clock, JobId, RandomSource};
+use punctual_store::instant::to_ticks;
+use punctual_store::{AuditKey, Vault};
+use tokio::sync::watch;
+
+use crate::beginner::Beginner;
+use crate::book::{Book, TakenBack, Ticket};
+use crate::connector::Connector;
+use crate::error::PgError;
+use crate::frontier::Frontier;
+use crate::job_ids::JobIds;
+use crate::lease::{Lease, LeaseSettings, LeaseThread};
+use crate::open::{self, OpenError, Opened, Options};
+use crate::outage::Outage;
+use crate::param::params;
+use crate::pool::{Pool, work};
+use crate::query;
+
+/// Time limits of calls, after which their connection is closed.
+const BEGIN: Duration = Duration::from_secs(1);
+const CLAIM: Duration = Duration::from_secs(5);
+const SETTLE: Duration = Duration::from_secs(10);
+/// Longer than a statement may take.
+const API: Duration = Duration::from_secs(35);
+
+/// How many jobs that were written here lately are known, and for how long they count.
+const RECENT_MAX: usize = 256;
+const RECENT: Duration = Duration::from_secs(5);
+
+/// A store in a PostgreSQL database. Dropping it leaves the lease to end by itself; see
+/// [`leave`](punctual_store::Roster::leave).
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+    _lease: LeaseThread,
+}
+
+impl PostgresStore {
+    /// Connects to the database, brings its schema up to date, and gets a lease.
+    pub async fn open(mut options: Options) -> Result<Self, OpenError> {
+        let Opened { connector, audit_key } = open::open(&options).await?;
+        let spawn =
+            std::mem::replace(&mut options.spawn, Box::new(|_, _| Err(std::io::Error::other("used"))));
+        let inner = Arc::new(Inner::new(options, connector, audit_key));
+        let lease = LeaseThread::start(Arc::clone(&inner), |work| spawn("keeper of the lease", work)).await?;
+        Ok(Self { inner, _lease: lease })
+    }
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PostgresStore")
+    }
+}
+
+/// What the parts of the store share.
+pub(crate) struct Inner {
+    pub(crate) connector: Arc<Connector>,
+    pub(crate) claims: Arc<Pool>,
+    pub(crate) begins: Arc<Pool>,
+    pub(crate) settles: Arc<Pool>,
+    pub(crate) api: Arc<Pool>,
+    pub(crate) lease: Lease,
+    pub(crate) beginner: Beginner,
+    pub(crate) outage: Arc<Outage>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) random: Arc<dyn RandomSource>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) audit_key: AuditKey,
+    pub(crate) job_ids: JobIds,
+    book: Mutex<Book>,
+    frontier: Mutex<Frontier>,
+    recent: Mutex<VecDeque<(Duration, i64)>>,
+    tickets: AtomicI64,
+    changes: watch::Sender<u64>,
+    token_changes: watch::Sender<u64>,
+    /// How often tokens were changed, as far as this node knows.
+    token_version: AtomicI64,
+    reconciled: Mutex<Reconciled>,
+}
+
+/// When this node last compared its book with the database, and how many connections it had lost by then.
+#[derive(Default)]
+struct Reconciled {
+    at: Duration,
+    lost_count: u64,
+}
+
+impl Inner {
+    fn new(options: Options, connector: Arc<Connector>, audit_key: AuditKey) -> Self {
+        let Options { vault, random, clock, boot, clock_allowance, takeover, fires, identity, .. } = options;
+        let outage = Arc::new(Outage::default());
+        let pool = |size, limit| Pool::new(Arc::clone(&connector), Arc::clone(&outage), size, limit);
+        let settings = LeaseSettings { identity, takeover, clock: Arc::clone(&clock), clock_allowance };
+        // Fences of an earlier run must not be valid in this one.
+        let first_fence = u64::try_from(random.random() >> 65).unwrap_or(0);
+        Self {
+            claims: pool(1, CLAIM),
+            begins: pool(1, BEGIN),
+            settles: pool(2, SETTLE),
+            api: pool(options.api_connections.max(2), API),
+            lease: Lease::new(settings, boot, fires),
+            beginner: Beginner::default(),
+            vault,
+            random,
+            clock,
+            audit_key,
+            job_ids: JobIds::default(),
+            book: Mutex::new(Book::new(first_fence)),
+            frontier: Mutex::new(Frontier::new()),
+            recent: Mutex::default(),
+            tickets: AtomicI64::new(1),
+            changes: watch::Sender::new(0),
+            token_changes: watch::Sender::new(0),
+            token_version: AtomicI64::new(-1),
+            reconciled: Mutex::default(),
+            connector,
+            outage,
+        }
+    }
+
+    /// The book is consistent whenever nobody holds its lock, so a poisoned lock can be used.
+    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn frontier(&self) -> MutexGuard<'_, Frontier> {
+        self.frontier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes whoever waits for the agenda.
+    pub(crate) fn wake(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Entries were written, the earliest of which is this one.
+    pub(crate) fn wrote(&self, earliest: Option<(i64, i64)>) {
+        if let Some(place) = earliest {
+            self.frontier().wrote(place);
+        }
+    }
+
+    /// A job was written here that is due soon: this node claims it, whoever's share it is.
+    pub(crate) fn wrote_recently(&self, place: Option<(i64, i64)>) {
+        let soon = self.clock.now().saturating_add(SignedDuration::from_secs(2)).map_or(i64::MAX, to_ticks);
+        let Some((_, job)) = place.filter(|(due_at, _)| *due_at <= soon) else { return };
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT_MAX {
+            recent.pop_front();
+        }
+        recent.push_back((self.lease.boot(), job));
+    }
+
+    /// Jobs that were written here lately.
+    fn recent(&self) -> Vec<i64> {
+        let now = self.lease.boot();
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        while recent.front().is_some_and(|(at, _)| now.saturating_sub(*at) > RECENT) {
+            recent.pop_front();
+        }
+        recent.iter().map(|(_, job)| *job).collect()
+    }
+
+    /// Takes the claim of a job back that is about to be edited; none if it is in flight or nobody's.
+    pub(crate) fn take_back(&self, job: JobId) -> Option<Ticket> {
+        match self.book().take_back(job) {
+            TakenBack::Yes(ticket) => Some(ticket),
+            TakenBack::Free | TakenBack::InFlight => None,
+        }
+    }
+
+    /// Gives claims back in the database that are no longer in the book, whether anybody waits for that or not.
+    pub(crate) fn give_back(self: &Arc<Self>, tickets: Vec<Ticket>) {
+        if tickets.is_empty() {
+            return;
+        }
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            // If it fails, reconciling finds them.
+            if let Err(error) = inner.release_tickets(tickets).await {
+                tracing::debug!(%error, "could not give claims back");
+            }
+            inner.frontier().reset();
+            inner.wake();
+        });
+    }
+
+    /// Gives claims back in the database. May be repeated: a ticket is never used again.
+    pub(crate) async fn release_tickets(&self, mut tickets: Vec<Ticket>) -> Result<(), PgError> {
+        tickets.sort_unstable();
+        let column = |value: fn(&Ticket) -> i64| tickets.iter().map(value).collect::<Vec<i64>>();
+        let jobs = column(|ticket| ticket.job.0);
+        let (leases, numbers) = (column(|ticket| ticket.lease), column(|ticket| ticket.ticket));
+        let release = work!(|connection| with jobs, leases, numbers; {
+            connection.execute(query::release, params![jobs, leases, numbers]).await
+        });
+        self.claims.run(release).await.map(|_| ())
+    }
+
+    /// The number of tokens' changes was seen in the database.
+    pub(crate) fn tokens_seen(&self, version: i64) {
+        let before = self.token_version.fetch_max(version, Ordering::Relaxed);
+        if before >= 0 && version > before {
+            self.tokens_changed();
+        }
+    }
+
+    fn tokens_changed(&self) {
+        self.token_changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// A number that no other claiming call of this process has.
+    fn next_ticket(&self) -> i64 {
+        self.tickets.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many connections were lost, whose answers may be missing.
+    fn lost_count(&self) -> u64 {
+        [&self.claims, &self.settles, &self.begins].into_iter().map(|pool| pool.lost_count()).sum()
+    }
+}
+
+/// Decodes rows. Many of them are decoded on a thread of their own, since that takes time.
+pub(crate) async fn decode<T: Send + 'static>(
+    count: usize,
+    work: impl FnOnce() -> Result<T, PgError> + Send + 'static,
+) -> Result<T, PgError> {
+    const FEW: usize = 16;
+    if count <= FEW {
+        return work();
+    }
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(PgError::Panicked))
+}
