@@ -152,7 +152,7 @@ class Tab {
   }
 
   /** Goes to an address as if somebody had written it; waits for the page there, or for another one that comes of it. */
-  async go(url, holds = () => true) {
+  async go(url, holds = (at) => at !== 'about:blank') {
     const loaded = this.loaded(holds);
     await this.send('Page.navigate', { url });
     return loaded;

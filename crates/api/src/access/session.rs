@@ -65,6 +65,11 @@ impl Access {
         let caller = self.holder_of(&session.holder, now).ok_or(Unidentified::NoSession)?;
         session.last_used_at = session.last_used_at.max(now);
         self.session_uses.lock().insert(hash, session.last_used_at);
+        if let SessionHolder::Token { id, .. } = &session.holder
+            && let Some(entry) = self.known().find_by_id(&id.0)
+        {
+            entry.used(now);
+        }
         Ok((caller, session))
     }
 
@@ -76,11 +81,7 @@ impl Access {
                 let entry = known.find_by_id(&id.0)?;
                 let good = entry.fingerprint == *secret_fingerprint
                     && entry.expires_at.is_none_or(|expires_at| expires_at > now);
-                if !good {
-                    return None;
-                }
-                entry.used(now);
-                Some(entry.caller.clone())
+                good.then(|| entry.caller.clone())
             }
             SessionHolder::OpenId { issuer, subject, name, claims } => {
                 let issuer = self.issuers.iter().find(|one| one.signs_in_for(issuer))?;

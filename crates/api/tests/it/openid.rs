@@ -472,6 +472,10 @@ async fn another_provider_can_t_answer_in_the_name_of_the_one_that_was_asked() {
     let evil = format!("{back}&iss=https%3A%2F%2Fevil.example");
     server.refused(&cookie, &evil, 400, "Another provider answers").await;
     let (cookie, location) = server.begin("").await;
+    let both = "iss=https%3A%2F%2Flogin.example.com%2Fteam&iss=https%3A%2F%2Fevil.example";
+    let back = format!("{}&{both}", provider.authorize(&location));
+    server.refused(&cookie, &back, 400, "Another provider answers").await;
+    let (cookie, location) = server.begin("").await;
     let back = provider.authorize(&location);
     server.back(&cookie, &format!("{back}&iss=https%3A%2F%2Flogin.example.com%2Fteam")).await.is(200);
 

@@ -504,6 +504,12 @@ async fn an_owner_sees_who_is_signed_in_and_ends_it() {
         as_page(&world, &one, method, SESSIONS).await.refused(403, "AuthorizationFailed");
     }
     let listed = as_page(&world, &mine, "GET", SESSIONS).await.is(200);
+    // To look at a session is no use of its token.
+    world.advance(SignedDuration::from_secs(90));
+    as_page(&world, &mine, "GET", SESSIONS).await.is(200);
+    let tokens = as_page(&world, &mine, "GET", "/tokens?api-version=2026-11-01").await.is(200);
+    let used = tokens.body["value"].as_array().unwrap().iter().find(|token| token["name"] == "ci").unwrap();
+    assert_eq!(used["lastUsedAt"], "2026-11-15T12:00:00Z");
     let rows = listed.body["value"].as_array().unwrap();
     let of_ci: Vec<&Value> = rows.iter().filter(|row| row["caller"]["name"] == "ci").collect();
     assert_eq!((rows.len(), of_ci.len()), (3, 2));
