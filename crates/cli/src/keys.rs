@@ -77,7 +77,15 @@ impl Whose {
     async fn status(&self) -> anyhow::Result<Keys> {
         match self {
             Self::Running(server) => Ok(ask(server, Method::GET, "/keys").await?),
-            Self::Stopped(data) => data.keeper.keys().await.map_err(refused),
+            Self::Stopped(data) => {
+                let mut keys = data.keeper.keys().await.map_err(refused)?;
+                if !keys.resealing.done {
+                    let note =
+                        "A server that starts goes on sealing anew, and so does `punctual keys retire`.";
+                    keys.notes.push(note.to_owned());
+                }
+                Ok(keys)
+            }
         }
     }
 

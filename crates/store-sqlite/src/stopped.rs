@@ -96,9 +96,11 @@ impl StoppedStore {
         }
         let missing = vault.as_ref().map(|vault| seals::missing(&conn, vault)).transpose();
         let missing = missing.map_err(OpenError::of)?.unwrap_or_default();
+        let different = vault.as_ref().map(|vault| seals::different(&conn, vault)).transpose();
+        let different = different.map_err(OpenError::of)?.flatten().is_some();
         let keys = match (&vault, missing.first()) {
             (Some(_), Some(lacking)) => Keys::Lacking(*lacking),
-            (Some(vault), None) if vault.open(KEY_CHECK, &seal).is_ok() => Keys::Fit,
+            (Some(vault), None) if !different && vault.open(KEY_CHECK, &seal).is_ok() => Keys::Fit,
             (Some(_), None) => Keys::Wrong,
             (None, _) => Keys::Missing { sealed_count: directory::sealed_count(&conn)? },
         };

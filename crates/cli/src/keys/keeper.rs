@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use punctual_api::{KeyKeeper, KeyProblem, KeyView, Keys, ResealingView};
 use punctual_model::RandomSource;
 use punctual_model::audit::AuditEntry;
-use punctual_store::{KeyRing, KeyUse, SealContext, Seals, Trouble, Vault};
+use punctual_store::{KeyError, KeyRing, KeyUse, SealContext, Seals, Trouble, Vault};
 use punctual_store_sqlite::SqliteStore;
 use tokio::sync::{Mutex, Notify};
 use tokio::time::Instant;
@@ -255,7 +255,9 @@ impl KeyKeeper for Keeper {
 
     async fn retire(&self, id: u32, note: Option<AuditEntry>) -> Result<Keys, KeyProblem> {
         let _turn = self.turn.lock().await;
-        self.store.retire_key(id, note).await?;
+        if let Err(error) = self.store.retire_key(id, note).await {
+            return Err(self.not_retired(error).await);
+        }
         let notes = if self.source.is_file() {
             match self.take_out(|one, _| one == id).await {
                 Ok(_) => format!("Key {id} is gone from {}.", self.source),
@@ -272,6 +274,23 @@ impl KeyKeeper for Keeper {
 }
 
 impl Keeper {
+    /// The same refusal, with what to do.
+    async fn not_retired(&self, error: KeyError) -> KeyProblem {
+        let needed = matches!(error, KeyError::Needed(_));
+        let problem = KeyProblem::from(error);
+        match (problem, self.store.resealing().await) {
+            (KeyProblem::Refused(why), Ok(resealing)) if needed => {
+                let hint = if resealing.done {
+                    "what is left can't be opened, and `punctual doctor` names it: write it anew, or delete it"
+                } else {
+                    "everything is being sealed anew, and `punctual keys status` shows how far that is"
+                };
+                KeyProblem::Refused(format!("{why}; {hint}"))
+            }
+            (problem, _) => problem,
+        }
+    }
+
     /// The same refusal, naming where the keys come from.
     fn not_taken(&self, problem: KeyProblem) -> KeyProblem {
         match problem {

@@ -245,6 +245,36 @@ async fn another_key_of_the_same_number_is_refused() {
     let mixed = KeyRing::parse(&text).unwrap();
     let error = SqliteStore::open(options(dir.path(), &mixed)).unwrap_err();
     assert!(matches!(error, OpenError::DifferentKey { id: 1 }), "{error}");
+    assert_eq!(StoppedStore::open(dir.path(), Some(Vault::new(&mixed))).unwrap().keys(), Keys::Wrong);
+    assert_eq!(StoppedStore::open(dir.path(), Some(Vault::new(&second))).unwrap().keys(), Keys::Fit);
+}
+
+#[tokio::test]
+async fn what_an_earlier_version_left_sealed_with_an_old_key_is_sealed_anew() {
+    let (_, second) = rings();
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(dir.path()));
+    let world = World::new(store.clone());
+    let collection = world.collection("c").await;
+    jobs(&world, &collection, 6).await;
+    drop((world, store));
+    // It knew several keys, and nothing of this.
+    let forget = || {
+        let conn = Connection::open(dir.path().join("punctual.db")).unwrap();
+        conn.execute_batch("DELETE FROM keys; DELETE FROM resealing").unwrap();
+    };
+    forget();
+    let error = SqliteStore::open(options(dir.path(), &second.without(1))).unwrap_err();
+    assert!(matches!(&error, OpenError::MissingKeys(missing) if missing[0].id == 1), "{error}");
+    let store = SqliteStore::open(options(dir.path(), &second)).unwrap();
+    assert!(!store.resealing().await.unwrap().done);
+    reseal_all(&store, 4).await;
+    drop(store);
+    assert_eq!(keys_in_file(dir.path()), [1, 2], "the text of each key, and nothing else of the first");
+    forget();
+    let store = SqliteStore::open(options(dir.path(), &second)).unwrap();
+    assert!(store.resealing().await.unwrap().done, "there is nothing to do");
+    store.retire_key(1, None).await.unwrap();
 }
 
 #[tokio::test]
@@ -355,6 +385,34 @@ async fn what_old_keys_have_sealed_is_gone_from_the_files() {
     };
     assert!(found(&blobs(dir.path())) > 200, "the test would have seen one");
     assert_eq!((old.len() > 200, found(&old)), (true, 0));
+}
+
+#[tokio::test]
+async fn what_was_sealed_before_the_key_changed_is_not_written_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(dir.path()));
+    let world = World::new(store.clone());
+    let collection = world.collection("c").await;
+    let random = Counting::default();
+    random.skip(100);
+    let mut ring = ring();
+    for round in 0..40 {
+        let old = ring.newest();
+        ring = ring.rotated(&random);
+        let mut job = a_job(collection.key.job(format!("j{round}")), None);
+        set_password(&mut job, "password");
+        // The job is sealed while the other waits for the writer, and comes behind it.
+        let (rotated, written) =
+            tokio::join!(store.seal_with(&ring, None), world.put_job(job.clone(), &collection));
+        rotated.unwrap();
+        match written {
+            Ok(_) | Err(WriteError::Refused(Refusal::Stale)) => {}
+            Err(error) => panic!("{error}"),
+        }
+        reseal_all(&store, 100).await;
+        store.retire_key(old, None).await.unwrap();
+        ring = ring.without(old);
+    }
 }
 
 /// Writes a job until nobody was faster.
