@@ -106,11 +106,7 @@ fn covers(above: &str, below: &str) -> bool {
 }
 
 async fn call(world: &World, token: Option<&str>, method: &str, path: &str, body: Body) -> Answer {
-    let mut request = Request::builder().method(method).uri(target(path));
-    if let Some(token) = token {
-        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-    }
-    world.send(request.body(body).unwrap()).await
+    world.call_as(token, method, path, body).await
 }
 
 async fn get(world: &World, token: &str, path: &str) -> Answer {

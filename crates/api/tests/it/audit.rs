@@ -1,23 +1,18 @@
 //! The audit log: who did what.
 
-use http::Request;
 use jiff::SignedDuration;
 use punctual_api::AccessMode;
 use punctual_model::access::Role;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, job, target};
+use crate::world::{Answer, World, job};
 
 const AUDIT: &str = "/audit?api-version=2026-11-01";
 const RIGHTS: &str = "/subscriptions/s/resourceGroups/Rg";
 
 async fn call(world: &World, token: Option<&str>, method: &str, path: &str, body: Value) -> Answer {
-    let mut request = Request::builder().method(method).uri(target(path));
-    if let Some(token) = token {
-        request = request.header("authorization", format!("Bearer {token}"));
-    }
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    world.send(request.body(body.into()).unwrap()).await
+    world.call_as(token, method, path, body).await
 }
 
 /// The entries as caller, action and outcome, the oldest first.

@@ -122,9 +122,7 @@ fn claims(more: &Value) -> Value {
 
 async fn call(world: &World, token: &str, method: &str, path: &str) -> Answer {
     let body = if method == "PUT" { r#"{"location": "West US"}"# } else { "" };
-    let request = Request::builder().method(method).uri(target(path));
-    let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
-    world.send(request.body(Body::from(body)).unwrap()).await
+    world.call_as(Some(token), method, path, body).await
 }
 
 #[tokio::test(start_paused = true)]

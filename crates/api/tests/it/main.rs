@@ -19,6 +19,7 @@ mod limit;
 mod limits;
 mod list;
 mod manager;
+mod mutation;
 mod occurrences;
 mod openapi;
 mod openid;

@@ -14,6 +14,7 @@ use punctual_model::Level;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
+use crate::mutation::{Random, morsels, mutate};
 use crate::world::{BASE, World, http, target};
 
 const PFX: &str = include_str!("../files/costly.pfx.base64");
@@ -72,78 +73,6 @@ async fn a_certificate_is_opened_elsewhere_also_by_a_patch_of_its_password() {
     let wrong = with_certificate("other").to_string();
     let calls = (0..4).map(|_| send(&world, "PUT", "Jc/jobs/two", wrong.as_bytes()));
     assert_eq!(futures_util::future::join_all(calls).await, [400; 4]);
-}
-
-/// A small generator of its own, so that a seed says everything.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit.max(1)
-    }
-
-    fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-}
-
-/// Values that ask for much: edges of numbers and times, long lists, deep nesting.
-fn morsels() -> Vec<String> {
-    let numbers: Vec<String> = (0..60).map(|number| number.to_string()).collect();
-    let mut morsels: Vec<String> = [
-        "0",
-        "-1",
-        "1",
-        "78",
-        "1000",
-        "9223372036854775807",
-        "1e308",
-        "null",
-        "true",
-        "[]",
-        "{}",
-        "\"\"",
-        "\"Year\"",
-        "\"minute\"",
-        "\"Europe/Berlin\"",
-        "\"9999-12-31T23:59:59Z\"",
-        "\"0001-01-01\"",
-        "\"P1D\"",
-        "********",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    morsels.push(format!("[{}]", numbers.join(",")));
-    morsels.push(format!("\"{}\"", "x".repeat(20_000)));
-    morsels.push(format!("\"{}\"", "\\u00e4".repeat(5_000)));
-    morsels.push("[".repeat(120) + &"]".repeat(120));
-    morsels
-        .push(format!("{{{}}}", (0..2_000).map(|n| format!("\"m{n}\":{n}")).collect::<Vec<_>>().join(",")));
-    morsels.push(format!("[{}]", vec!["1"; 20_000].join(",")));
-    morsels
-}
-
-fn mutate(random: &mut Random, seed: &str, morsels: &[String]) -> Vec<u8> {
-    let mut bytes = seed.as_bytes().to_vec();
-    for _ in 0..=random.below(3) {
-        let at = random.below(bytes.len());
-        match random.below(10) {
-            0 if !bytes.is_empty() => bytes[at] = u8::try_from(random.below(256)).unwrap(),
-            1 if !bytes.is_empty() => drop(bytes.drain(at..(at + random.below(12)).min(bytes.len()))),
-            2 => drop(bytes.splice(at..at, random.of(morsels).bytes())),
-            _ => {
-                let Some(begin) = bytes[at..].iter().position(|byte| b":[".contains(byte)) else { continue };
-                let begin = at + begin + 1;
-                let length = bytes[begin..].iter().position(|byte| b",]}".contains(byte)).unwrap_or(0);
-                bytes.splice(begin..begin + length, random.of(morsels).bytes());
-            }
-        }
-    }
-    bytes
 }
 
 #[tokio::test]

@@ -10,11 +10,7 @@ use crate::world::{Answer, World};
 
 async fn send(world: &World, token: &str, method: &str, path: &str, body: Value) -> Answer {
     let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-    let request = Request::builder()
-        .method(method)
-        .uri(format!("{path}?api-version=2026-11-01"))
-        .header(header::AUTHORIZATION, format!("Bearer {token}"));
-    world.send(request.body(body).unwrap()).await
+    world.call_as(Some(token), method, &format!("{path}?api-version=2026-11-01"), body).await
 }
 
 async fn guarded() -> (World, String) {

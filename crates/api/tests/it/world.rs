@@ -267,6 +267,21 @@ impl World {
         self.send(Request::builder().method(method).uri(target(path)).body(body).unwrap()).await
     }
 
+    /// The same by the holder of a token.
+    pub(crate) async fn call_as(
+        &self,
+        token: Option<&str>,
+        method: &str,
+        path: &str,
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(target(path));
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
     /// Sends a request, to `localhost` if it does not say where.
     pub(crate) async fn send(&self, mut request: Request<Body>) -> Answer {
         if request.uri().authority().is_none() {

@@ -1,6 +1,5 @@
 //! Callers that open many connections, or ask through proxies and over HTTP/2.
 
-use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
@@ -11,9 +10,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::{Value, json};
 
 use crate::command::punctual;
+use crate::raw::exchange;
 use crate::receiver::Receiver;
 use crate::scheduler::wait_for;
-use crate::server::{SOON, Server};
+use crate::server::Server;
 
 /// The binary in a process that may open so many files.
 fn with_descriptors(count: u32) -> Command {
@@ -72,12 +72,7 @@ fn what_is_refused_is_logged_once() {
 
 /// A request as it is written, and the status of its answer.
 fn raw(address: &str, text: &str) -> u16 {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    stream.write_all(text.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer.split(' ').nth(1).unwrap_or_else(|| panic!("{text}: {answer:?}")).parse().unwrap()
+    exchange(address, text.as_bytes()).status
 }
 
 #[test]

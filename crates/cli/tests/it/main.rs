@@ -21,6 +21,7 @@ mod long_run;
 mod own_server;
 mod plans;
 mod preview;
+mod raw;
 mod receiver;
 mod refused;
 mod scheduler;

@@ -10,19 +10,8 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 
+use crate::raw::{RawAnswer, exchange};
 use crate::server::{SOON, Server};
-
-/// Sends bytes as they are, all of them, and reads the answer to its end.
-fn exchange(server: &Server, request: &[u8]) -> (u16, String, Value) {
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    stream.write_all(request).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_lowercase(), serde_json::from_str(body).unwrap())
-}
 
 #[test]
 fn a_head_that_is_refused_is_answered_in_the_form_of_the_api() {
@@ -30,7 +19,8 @@ fn a_head_that_is_refused_is_answered_in_the_form_of_the_api() {
     let server = Server::start(folder.path(), &["--role", "api"]);
     let check = |request: String, status: u16, code: &str| {
         let shown: String = request.chars().take(60).collect();
-        let (answered, head, body) = exchange(&server, request.as_bytes());
+        let RawAnswer { status: answered, head, text } = exchange(&server.address, request.as_bytes());
+        let (head, body) = (head.to_lowercase(), serde_json::from_str::<Value>(&text).unwrap());
         assert_eq!((answered, body["error"]["code"].as_str()), (status, Some(code)), "{shown}: {head}");
         assert!(body["error"]["message"].as_str().unwrap().len() > 20, "{body}");
         for header in ["content-type: application/json", "x-ms-request-id: ", "date: ", "connection: close"] {

@@ -1,7 +1,6 @@
 //! A running server, for tests of the whole.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -10,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::command::punctual;
+use crate::raw;
 
 /// How long a test waits for what should come soon; machines are busy.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
@@ -154,22 +154,11 @@ pub(crate) fn call_at(
     path: &str,
     body: Option<&Value>,
 ) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
     let body = body.map(Value::to_string).unwrap_or_default();
     let authorization = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\n{authorization}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (headers, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
-    let body = serde_json::from_str(body).unwrap_or(Value::Null);
-    Answer { status, headers: headers.to_lowercase(), body }
+    let request = raw::request(method, address, path, &authorization, &body);
+    let answer = raw::exchange(address, request.as_bytes());
+    Answer { status: answer.status, body: answer.json(), headers: answer.head.to_lowercase() }
 }
 
 impl Drop for Server {

@@ -1,15 +1,14 @@
 //! Sessions over a real server: they outlive restarts and not their token, and no secret of theirs is anywhere.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::command::{punctual, stdout};
+use crate::raw::{self, RawAnswer};
 use crate::scheduler::wait_for;
-use crate::server::{SOON, Server};
+use crate::server::Server;
 
 const SESSION: &str = "/session?api-version=2026-11-01";
 const ME: &str = "/me?api-version=2026-11-01";
@@ -22,21 +21,12 @@ fn create(data: &Path, name: &str) -> String {
 
 /// One request as our own page sends it: status, head and body.
 fn send(server: &Server, method: &str, path: &str, more: &str, body: &str) -> (u16, String, Value) {
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {}\r\nSec-Fetch-Site: same-origin\r\nX-Punctual-Page: 1\r\n\
-         Content-Type: application/json\r\n{more}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        server.address,
-        body.len()
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
+    let headers = format!(
+        "Sec-Fetch-Site: same-origin\r\nX-Punctual-Page: 1\r\nContent-Type: application/json\r\n{more}"
+    );
+    let request = raw::request(method, &server.address, path, &headers, body);
+    let RawAnswer { status, head, text } = raw::exchange(&server.address, request.as_bytes());
+    (status, head, serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
 /// Signs in: the secret of the session.

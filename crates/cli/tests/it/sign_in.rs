@@ -1,13 +1,12 @@
 //! Service principals over a real server: what was issued outlives restarts, and what is stored gives nothing away.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::command::{punctual, stdout};
-use crate::server::{SOON, Server};
+use crate::raw;
+use crate::server::Server;
 
 /// Makes a token on the data of a stopped server: its id and its secret.
 fn create(data: &Path) -> (String, String) {
@@ -22,20 +21,10 @@ fn create(data: &Path) -> (String, String) {
 /// Signs in: the answer to a form.
 fn sign_in(server: &Server, id: &str, secret: &str) -> (u16, Value) {
     let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.set_read_timeout(Some(SOON)).unwrap();
-    write!(
-        stream,
-        "POST /adfs/oauth2/token HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{form}",
-        server.address,
-        form.len()
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+    let kind = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let request = raw::request("POST", &server.address, "/adfs/oauth2/token", kind, &form);
+    let answer = raw::exchange(&server.address, request.as_bytes());
+    (answer.status, serde_json::from_str(&answer.text).unwrap())
 }
 
 #[test]
