@@ -11,6 +11,7 @@ mod key;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use punctual_model::Scope;
 use punctual_model::audit::AuditEntry;
 
 pub use chain::{AuditPiece, AuditProblem, AuditVerification, seal_piece, verify_piece};
@@ -56,6 +57,8 @@ pub fn audit_code_text(bytes: &[u8]) -> String {
 /// Which entries are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct AuditAsk {
+    /// Only those about these scopes or something in them; all if none.
+    pub scopes: Option<Vec<Scope>>,
     /// Only those of this caller, by id or name.
     pub caller: Option<String>,
     /// Only those at this time or later.
@@ -71,12 +74,17 @@ pub struct AuditAsk {
 impl AuditAsk {
     /// Whether every entry fits.
     pub fn takes_all(&self) -> bool {
-        self.caller.is_none() && self.from.is_none() && self.to.is_none()
+        let everywhere = self.scopes.as_ref().is_none_or(|scopes| scopes.contains(&Scope::Everything));
+        everywhere && self.caller.is_none() && self.from.is_none() && self.to.is_none()
     }
 
     /// Whether an entry is asked for.
     pub fn fits(&self, entry: &AuditEntry) -> bool {
-        self.caller.as_ref().is_none_or(|caller| *caller == *entry.caller_id || *caller == *entry.caller_name)
+        self.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope.covers(&entry.scope)))
+            && self
+                .caller
+                .as_ref()
+                .is_none_or(|caller| *caller == *entry.caller_id || *caller == *entry.caller_name)
             && self.from.is_none_or(|from| entry.at >= from)
             && self.to.is_none_or(|to| entry.at < to)
     }
@@ -95,14 +103,15 @@ pub struct AuditPage {
 
 impl AuditPage {
     /// Takes what fits from entries that come the latest first. `Err` is the number of one that can't be read.
-    /// `more` is whether there are others behind them.
+    /// `more` is whether there are others behind them. Entries that don't fit make no other difference, so that whoever may
+    /// not see them does not find out by where a page ends.
     pub fn collect(
         ask: &AuditAsk,
         entries: impl Iterator<Item = Result<StoredEntry, i64>>,
         more: bool,
     ) -> Self {
         let mut page = Self::default();
-        let mut entries = entries.peekable();
+        let mut entries = entries;
         let mut last = None;
         while page.entries.len() < ask.limit
             && let Some(entry) = entries.next()
@@ -120,7 +129,8 @@ impl AuditPage {
                 }
             }
         }
-        page.next = last.filter(|_| more || entries.peek().is_some());
+        let fits = |entry: Result<StoredEntry, i64>| entry.map_or(true, |stored| ask.fits(&stored.entry));
+        page.next = last.filter(|_| more || entries.any(fits));
         page
     }
 }

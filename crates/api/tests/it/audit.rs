@@ -142,6 +142,26 @@ async fn an_owner_sees_what_concerns_its_own_scopes_and_others_see_nothing() {
 }
 
 #[tokio::test]
+async fn a_page_does_not_show_by_its_end_what_others_did() {
+    let (world, root) = shared().await;
+    let theirs = world.token("theirs", &[(Role::Owner, RIGHTS)]).await;
+    call(&world, Some(&root), "PUT", "Jc", json!({"location": "West US"})).await.is(201);
+    for index in 0..5 {
+        let elsewhere = format!("/subscriptions/s/resourceGroups/g{index}?api-version=2016-03-01");
+        call(&world, Some(&root), "PUT", &elsewhere, json!({"location": "West US"})).await.is(201);
+    }
+    let check = async |query: &str, expected: usize| {
+        let page = call(&world, Some(&theirs), "GET", &format!("{AUDIT}{query}"), Value::Null).await.is(200);
+        let count = page.body["value"].as_array().unwrap().len();
+        assert_eq!((count, &page.body["nextLink"]), (expected, &Value::Null), "{query}");
+    };
+    check("&$top=1&caller=root", 1).await;
+    check("&$top=1", 1).await;
+    check("&$top=1&caller=nobody", 0).await;
+    check("&$top=1&scope=/subscriptions/s/resourceGroups/g1", 0).await;
+}
+
+#[tokio::test]
 async fn a_page_goes_on_where_the_one_before_ended() {
     let (world, root) = shared().await;
     for index in 0..5 {

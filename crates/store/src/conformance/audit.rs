@@ -72,6 +72,9 @@ pub async fn entries_read_back_in_pages<S: AuditLog + 'static>(store: Arc<S>) {
     let page = store.audit(&AuditAsk { before: None, ..some }).await.unwrap();
     let times: Vec<_> = page.entries.iter().map(|stored| stored.entry.at).collect();
     assert_eq!((times, page.next), (vec![at(7), at(5)], None));
+    let nowhere = AuditAsk { scopes: Some(Vec::new()), limit: 1, ..AuditAsk::default() };
+    let page = store.audit(&nowhere).await.unwrap();
+    assert_eq!((page.entries.len(), page.next), (0, None), "what is not asked for makes no pages");
 }
 
 pub async fn what_was_sealed_is_verified_in_parts<S: AuditLog + 'static>(store: Arc<S>) {
