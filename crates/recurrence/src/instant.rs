@@ -35,7 +35,7 @@ const EXPECTED: Malformed = Malformed("is not a date or time such as 2026-11-15T
 
 /// Parses an instant: ISO 8601 with or without an offset (without one it is UTC), a date alone (midnight UTC),
 /// any number of fractional digits (rounded to 100 ns), in any letter case, with blanks around it. The end of
-/// the year 9999 becomes the last instant that can be represented.
+/// the year 9999 becomes the last instant that can be represented, in whole ticks as all others.
 ///
 /// ```
 /// use punctual_recurrence::parse_instant;
@@ -45,6 +45,7 @@ const EXPECTED: Malformed = Malformed("is not a date or time such as 2026-11-15T
 /// assert_eq!(parse_instant("2026-11-15t12:00:00.00000000"), Ok(noon));
 /// assert_eq!(parse_instant("2026-11-14T36:00:00Z").is_err(), true);
 /// assert_eq!(parse_instant("2012-11-04").unwrap().to_string(), "2012-11-04T00:00:00Z");
+/// assert_eq!(parse_instant("9999-12-31").unwrap().to_string(), "9999-12-30T22:00:00.9999999Z");
 /// ```
 pub fn parse_instant(text: &str) -> Result<Timestamp, Malformed> {
     let text = text.trim();
@@ -64,9 +65,15 @@ pub fn parse_instant(text: &str) -> Result<Timestamp, Malformed> {
         + if day_later { SignedDuration::from_hours(24) } else { SignedDuration::ZERO };
     match offset.to_timestamp(wall).ok().and_then(|at| at.checked_add(more).ok()) {
         Some(at) => Ok(at),
-        None if wall.year() == 9999 => Ok(Timestamp::MAX),
+        None if wall.year() == 9999 => Ok(last()),
         None => Err(EXPECTED),
     }
+}
+
+/// The last instant in whole ticks: finer parts would not survive being written and read.
+fn last() -> Timestamp {
+    let finer = Timestamp::MAX.subsec_nanosecond() % TICK.subsec_nanos();
+    Timestamp::MAX - SignedDuration::from_nanos(finer.into())
 }
 
 /// Splits the fraction of a second off a text. Returns the rest and the fraction in ticks, rounded.
