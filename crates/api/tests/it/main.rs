@@ -10,6 +10,7 @@ mod concurrency;
 mod dialect;
 mod docs;
 mod doctor;
+mod fuzz;
 mod history;
 mod host;
 mod issuer;
