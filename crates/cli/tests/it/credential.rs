@@ -1,77 +1,12 @@
-//! Credentials in headers and URIs: in no answer, log, history record or file.
-
-use std::fs::{self, File};
-use std::path::Path;
+//! Credentials in headers and URIs that were stored before these were sealed.
 
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::command::punctual;
 use crate::receiver::Receiver;
-use crate::scheduler::wait_for;
 use crate::server::Server;
 
 const CANARY: &str = "c4n4ry";
-
-/// An action with a canary at each place, which the target refuses.
-fn action(receiver: &Receiver) -> Value {
-    let uri = receiver.url("/fail").replace("http://", &format!("http://user:{CANARY}-uri@"));
-    json!({"type": "Http", "retryPolicy": {"retryType": "none"}, "request": {"method": "GET", "uri": uri,
-        "headers": {"Authorization": format!("Bearer {CANARY}-bearer"), "X-Api-Key": format!("{CANARY}-key"),
-            "Cookie": format!("session={CANARY}-cookie"), "X-Mine": format!("{CANARY}-mine")}}})
-}
-
-/// The files below a folder that contain a text.
-fn files_with(folder: &Path, text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files_with(&path, text));
-        } else if fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
-            found.push(path.display().to_string());
-        }
-    }
-    found
-}
-
-#[test]
-fn credentials_of_a_request_are_nowhere_in_the_clear() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, log) = (folder.path().join("data"), folder.path().join("server.log"));
-    let receiver = Receiver::start();
-    let mut command = punctual();
-    command.env("PUNCTUAL_LOG__LEVEL", "trace").stderr(File::create(&log).unwrap());
-    command.env("PUNCTUAL_ACTIONS__CREDENTIAL_HEADERS", "X-Mine,X-Api-Key");
-    let server = Server::start_as(&mut command, &data, &[]);
-    server.put_collection("c");
-    let mut action_and_error = action(&receiver);
-    action_and_error["errorAction"] = action(&receiver);
-    let body = json!({"properties": {"action": action_and_error}});
-    let job = Server::path("/c/jobs/j");
-    let created = server.call("PUT", &job, Some(&body));
-    assert_eq!(created.status, 201, "{}", created.body);
-    let history = wait_for("both actions were carried out", || {
-        let page = server.call("GET", &Server::path("/c/jobs/j/history"), None).body;
-        (page["value"].as_array()?.len() == 2).then_some(page)
-    });
-    let sent = receiver.wait_for("j", 2);
-    assert_eq!(sent[0].header("x-mine"), format!("{CANARY}-mine"));
-    assert_eq!(sent[1].header("authorization"), format!("Bearer {CANARY}-bearer"));
-    let listed = server.call("GET", &Server::path("/c/jobs"), None).body;
-    let refused = server.call(
-        "PATCH",
-        &job,
-        Some(&json!({"properties": {"action": {"type": "Http", "request":
-        {"uri": "http://other.example/"}}}})),
-    );
-    assert_eq!(refused.status, 409, "a job that has ended is final: {}", refused.body);
-    server.stop();
-    for answer in [created.body, history, listed, refused.body] {
-        assert!(!answer.to_string().contains(CANARY), "{answer}");
-    }
-    assert_eq!(files_with(folder.path(), CANARY), Vec::<String>::new());
-}
 
 #[test]
 fn what_was_stored_in_the_clear_is_masked_and_sealed_at_its_next_write() {

@@ -4,6 +4,7 @@
 
 mod architecture;
 mod audit;
+mod canary;
 mod command;
 mod connections;
 mod crash;

@@ -4,6 +4,7 @@
 //! - `/twice…` 500 to the first two requests with that path, then 200
 //! - `/flaky…` 500 to the first attempt of one in three, by the minute of the expected time
 //! - `/hang…` no answer until [`let_go`](Receiver::let_go)
+//! - `/echo…` 500 with all that was sent, `/oauth…` an access token, or all that was sent if the path says `refusing`
 //! - `/reset…` the connection is closed, `/redirect…` 302 to `/ok`, `/endless…` a body without end
 
 use std::collections::HashMap;
@@ -15,6 +16,9 @@ use std::time::Instant;
 use jiff::Timestamp;
 
 use crate::server::SOON;
+
+/// The access token that is issued to whoever asks.
+pub(crate) const ACCESS_TOKEN: &str = "aad-1ssued-acc3ss-t0ken";
 
 /// A request that came.
 #[derive(Clone, Debug)]
@@ -166,6 +170,7 @@ fn converse(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
         let minute = hit.headers.get("x-ms-scheduler-expected-execution-time").and_then(|at| at.get(14..16));
         let minute: u32 = minute.and_then(|minute| minute.parse().ok()).unwrap_or_default();
         let flaky_fails = minute.is_multiple_of(3) && hit.header("x-ms-scheduler-attempt") == "0";
+        let echo = format!("{} {} {:?} {}", hit.method, hit.path, hit.headers, hit.body);
         let seen = {
             let mut state = shared.state();
             state.hits.push(hit);
@@ -175,16 +180,23 @@ fn converse(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
         };
         shared.changed.notify_all();
         let kind = path.trim_start_matches('/').split(['/', '-', '?']).next().unwrap_or_default();
-        let answer = |status: &str, more: &str| {
+        let answer_with = |status: &str, more: &str, body: &str| {
+            let length = body.len();
             format!(
-                "HTTP/1.1 {status}\r\nServer: test\r\n{more}Content-Length: 2\r\nContent-Type: text/plain\r\n\r\nhi"
+                "HTTP/1.1 {status}\r\nServer: test\r\n{more}Content-Length: {length}\r\nContent-Type: text/plain\r\n\r\n{body}"
             )
         };
+        let answer = |status: &str, more: &str| answer_with(status, more, "hi");
         let text = match kind {
             "fail" => answer("500 Internal Server Error", ""),
             "twice" if seen <= 2 => answer("500 Internal Server Error", ""),
             "flaky" if flaky_fails => answer("503 Service Unavailable", ""),
             "created" => answer("201 Created", ""),
+            "oauth" if !path.contains("refusing") => {
+                let token = format!("{{\"access_token\": \"{ACCESS_TOKEN}\", \"expires_in\": 3600}}");
+                answer_with("200 OK", "", &token)
+            }
+            "echo" | "oauth" => answer_with("500 Internal Server Error", "", &echo),
             "redirect" => answer("302 Found", "Location: /ok\r\n"),
             "reset" => return Ok(()),
             "endless" => return endless(writer),
