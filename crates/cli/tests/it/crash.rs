@@ -8,6 +8,7 @@
 //! `PUNCTUAL_CRASH_KILLS` says how often it is killed, `PUNCTUAL_CRASH_SEED` which moments are chosen and
 //! what callers do; `scripts/crash` runs the long version.
 
+mod audit;
 mod caller;
 mod definition;
 mod history;
