@@ -248,3 +248,65 @@ fn lists_are_written_with_commas() {
     let config = from_environment(&[("PUNCTUAL_API__LOCATIONS", "West US, Mars")]).unwrap();
     assert_eq!(config.api.locations, ["West US", "Mars"]);
 }
+
+/// Every setting with its path, below a table.
+fn settings(above: &[String], table: &Table) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for (name, value) in table {
+        let path = [above, std::slice::from_ref(name)].concat();
+        match value {
+            Value::Table(inner) => found.extend(settings(&path, inner)),
+            _ => found.push(path),
+        }
+    }
+    found
+}
+
+#[test]
+fn a_setting_with_any_value_is_read_or_named() {
+    let long = format!("\"{}\"", "x".repeat(10_000));
+    let deep = format!("{}{}", "[".repeat(60), "]".repeat(60));
+    let values = [
+        "0",
+        "-1",
+        "1",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "0.0",
+        "-0.5",
+        "1e308",
+        "inf",
+        "-inf",
+        "nan",
+        "true",
+        "\"\"",
+        "\"\\u0000\"",
+        "\"x\"",
+        "\"minute/0\"",
+        "\"year/9223372036854775807\"",
+        "\"9999-12-31T23:59:59Z\"",
+        "\"0.0.0.0:0\"",
+        "\"https://[\"",
+        "\"{account}\"",
+        "[]",
+        "[\"\"]",
+        "[\"0.0.0.0/33\"]",
+        "[1]",
+        "{}",
+        "{ x = 1 }",
+        "2026-11-15T12:00:00Z",
+        long.as_str(),
+        deep.as_str(),
+    ];
+    let defaults: Table = DEFAULTS.parse().unwrap();
+    let settings = settings(&[], &defaults);
+    assert!(settings.len() > 50, "{settings:?}");
+    for path in &settings {
+        let path = path.join(".");
+        for value in values {
+            if let Err(error) = from_file(&format!("{path} = {value}")) {
+                assert!(error.contains(&path), "{path} = {value}: {error}");
+            }
+        }
+    }
+}
