@@ -14,7 +14,6 @@ mod docs;
 mod doctor;
 mod firing;
 mod full_disk;
-mod fuzz;
 mod glossary;
 mod in_flight;
 mod keys;

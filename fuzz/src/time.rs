@@ -1,0 +1,5 @@
+//! Hands what libFuzzer makes up to the target `time`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| punctual_fuzz::run("time", bytes));
