@@ -72,7 +72,13 @@ impl Host {
     fn parse(text: &str) -> Option<Self> {
         if let Some(literal) = text.strip_prefix('[') {
             // A zone is of meaning to the sender alone.
-            let address = literal.strip_suffix(']')?.split('%').next()?;
+            let literal = literal.strip_suffix(']')?;
+            let (address, zone) = literal.split_once('%').unwrap_or((literal, ""));
+            let plain =
+                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'%');
+            if !zone.bytes().all(plain) {
+                return None;
+            }
             return address.parse::<Ipv6Addr>().ok().map(|ip| Self::Ip(IpAddr::V6(ip).to_canonical()));
         }
         let name = text.strip_suffix('.').unwrap_or(text);
@@ -210,6 +216,8 @@ mod tests {
             "::1]",
             "[::1]x",
             "[::1]x:1",
+            "[fe80::1%25eth0]::1%25eth0]:1",
+            "[fe80::1%25 a]",
             "[127.0.0.1]",
             "[]",
             "localhost\0",
