@@ -1,3 +1,3 @@
 -- delete_jobs_of: jobs_by_name
 DELETE FROM jobs
-WHERE collection = $1
+WHERE collection = ANY ($1)

@@ -5,7 +5,7 @@ SELECT
 FROM (
     SELECT id
     FROM jobs
-    WHERE collection = $1
+    WHERE collection = ANY ($1)
     ORDER BY id
 ) AS j
 INNER JOIN agenda AS a ON a.job = j.id

@@ -3,7 +3,7 @@ DELETE FROM receipts
 WHERE key = ANY (ARRAY(
     SELECT key
     FROM receipts
-    WHERE made_at < now() - interval '1 hour'
+    WHERE made_at < now() - interval '10 minutes'
     ORDER BY made_at
     LIMIT $1
 ))

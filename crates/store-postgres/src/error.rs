@@ -160,6 +160,8 @@ fn class(error: &tokio_postgres::Error) -> Class {
         "55P03" | "57014" => Class::Busy,
         // A primary that was demoted, and a server that has too many connections.
         "25006" | "53300" => Class::Disconnected,
+        // A prepared statement that is gone or has another result: a pooler changed the connection, or a migration a table.
+        "26000" | "0A000" => Class::Disconnected,
         // A session that was idle in a transaction for too long.
         "25P03" => Class::Disconnected,
         code if code.starts_with("08") || code.starts_with("57P") => Class::Disconnected,

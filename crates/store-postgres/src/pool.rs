@@ -23,6 +23,9 @@ const AGAIN_MAX: u32 = 3;
 /// How long to wait until a connection is free.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
+/// How long to wait until what failed is rolled back.
+const TIDY_UP: Duration = Duration::from_secs(2);
+
 /// The first and the longest pause before a new connection is tried.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -115,7 +118,8 @@ impl Pool {
             Ok(Err(error)) if unanswered => (false, Err(sure_unless_sent(error))),
             Ok(Err(error)) => {
                 // It may have failed in the middle of a transaction.
-                let usable = error.class() != Class::Disconnected && connection.roll_back().await.is_ok();
+                let usable = error.class() != Class::Disconnected
+                    && timeout(TIDY_UP, connection.roll_back()).await.is_ok_and(|done| done.is_ok());
                 (usable, Err(error))
             }
             Err(_) => (false, Err(if unanswered { PgError::Unsure } else { PgError::TimedOut })),

@@ -121,7 +121,7 @@ impl Inner {
         let (inner, mine, key) = (Arc::clone(self), taken.clone(), key.clone());
         let edit = work!(|connection| with inner, mine, key, entry; {
             let Some(known) = locked(connection, &key).await? else { return Ok(false) };
-            remove_collection(connection, &inner, &mine, known.id).await?;
+            remove_collections(connection, &inner, &mine, vec![known.id]).await?;
             note(connection, entry.as_ref()).await?;
             Ok(true)
         });
@@ -163,9 +163,8 @@ impl Inner {
             connection.execute_for(1, query::count_up, params![PLANS]).await?;
             let (subscription, name) = (key.subscription.folded(), key.name.folded());
             let rows = connection.rows(query::collections_locked, params![subscription, name]).await?;
-            for row in &rows {
-                remove_collection(connection, &inner, &mine, row.try_get(0)?).await?;
-            }
+            let ids: Vec<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+            remove_collections(connection, &inner, &mine, ids).await?;
             let deleted = connection.execute(query::delete_group, params![subscription, name]).await? == 1;
             note(connection, entry.as_ref().filter(|_| deleted)).await?;
             Ok((deleted, !rows.is_empty()))
@@ -365,23 +364,23 @@ async fn insert_group(connection: &Connection, group: &Group) -> Result<bool, Pg
         == 1)
 }
 
-/// Deletes a collection that is locked, with its jobs.
-async fn remove_collection(
+/// Deletes collections that are locked, with their jobs, which are locked in one order whatever collection they are in.
+async fn remove_collections(
     connection: &Connection,
     inner: &Inner,
     taken: &Taken,
-    id: i64,
+    ids: Vec<i64>,
 ) -> Result<(), PgError> {
-    let rows = connection.rows(query::job_ids_of, params![id]).await?;
+    let rows = connection.rows(query::job_ids_of, params![ids]).await?;
     let jobs = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
     let jobs: Vec<(i64, i64)> = jobs.collect::<Result<_, PgError>>()?;
     for (job, _) in &jobs {
         taken.take(inner, JobId(*job));
     }
     remove_jobs(connection, &jobs).await?;
-    // One that has lost its row of the agenda goes as well.
-    connection.execute(query::delete_jobs_of, params![id]).await?;
-    connection.execute_for(1, query::delete_collection, params![id]).await
+    // Those that have lost their row of the agenda go as well.
+    connection.execute(query::delete_jobs_of, params![ids]).await?;
+    connection.execute_for(ids.len(), query::delete_collections, params![ids]).await
 }
 
 fn tags_text(tags: &[(String, String)]) -> String {

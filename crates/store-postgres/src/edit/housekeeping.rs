@@ -17,6 +17,9 @@ use crate::store::Inner;
 /// The most jobs that `prune_to` looks at in one transaction.
 const JOBS_PER_PRUNE_MAX: usize = 256;
 
+/// So many receipts go for each record that may.
+const RECEIPTS_FACTOR: i64 = 10;
+
 impl Inner {
     /// Deletes old records and skips, and sweeps what deleted jobs have left.
     pub(crate) async fn prune(self: &Arc<Self>, before: i64, limit: usize) -> Result<usize, PgError> {
@@ -30,8 +33,11 @@ impl Inner {
             let skips = connection.execute(query::prune_skips, params![before, rows]).await?;
             connection.commit().await?;
             let swept = sweep(connection, rows).await?;
-            connection.write(query::prune_receipts, params![rows]).await?;
-            Ok(records + skips + swept)
+            // Each edit leaves one, so there may be many more than records.
+            let most = rows.saturating_mul(RECEIPTS_FACTOR);
+            let receipts = connection.write(query::prune_receipts, params![most]).await?;
+            let more = if receipts >= u64::try_from(most).unwrap_or(u64::MAX) { receipts } else { 0 };
+            Ok(records + skips + swept + more)
         });
         Ok(usize::try_from(self.api.run(prune).await?).unwrap_or(usize::MAX))
     }

@@ -12,6 +12,7 @@ mod lost_answers;
 mod plans;
 mod proxy;
 mod server;
+mod torture;
 mod trouble;
 mod world;
 
