@@ -62,7 +62,7 @@ pub struct SealContext<'a> {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum VaultError {
     /// It was sealed with a key that is not in the ring.
-    #[error("it was sealed with key {id}, which is not there")]
+    #[error("it was sealed with key {id}, which is not among the keys")]
     UnknownKey {
         /// The key's id.
         id: u32,

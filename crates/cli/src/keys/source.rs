@@ -139,7 +139,12 @@ impl Source {
         let path = fs::canonicalize(path)?;
         let new = beside(&path);
         private::make(&new, ring.render().expose().as_bytes())?;
-        private::rename(&new, &path)
+        let renamed = private::rename(&new, &path);
+        if renamed.is_err() {
+            // It has a key that does not count. If this fails as well, the next start removes it.
+            let _ = private::remove(&new);
+        }
+        renamed
     }
 
     fn unreadable(&self, error: &io::Error) -> WrongUsage {

@@ -415,7 +415,7 @@ fn a_key_file_elsewhere_is_rotated_where_it_is() {
     fs::write(&keys, format!("{lines}7 {}\n", "ab".repeat(32))).unwrap();
     // Where it can't be written, the old key goes on.
     let folder_mode = fs::metadata(folder.path()).unwrap().permissions();
-    if rustix_is_root() {
+    if is_root() {
         // Root may write everywhere: a directory in the place of the new file is in its way.
         fs::create_dir_all(folder.path().join("the-keys.new/x")).unwrap();
     } else {
@@ -427,7 +427,7 @@ fn a_key_file_elsewhere_is_rotated_where_it_is() {
     server.stop();
 }
 
-fn rustix_is_root() -> bool {
+fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output().unwrap();
     text(id.stdout).trim() == "0"
 }

@@ -12,7 +12,7 @@ use punctual_model::{
 };
 use punctual_store::conformance::world::{World, a_job, at, settlement};
 use punctual_store::{
-    AuditAsk, AuditLog, Callers, KeyError, KeyRing, Refusal, Seals, Settled, Vault, WriteError,
+    AuditAsk, AuditLog, Callers, KeyError, KeyRing, Refusal, Resources, Seals, Settled, Vault, WriteError,
 };
 use punctual_store_sqlite::{Keys, OpenError, SqliteStore, StoppedStore};
 use rusqlite::Connection;
@@ -332,21 +332,10 @@ async fn a_job_that_can_not_be_opened_keeps_its_key_until_it_goes() {
     reseal_all(&store, 2).await;
     let refused = store.retire_key(1, None).await.unwrap_err();
     assert_eq!(refused.to_string(), "key 1 is needed: 1 job is sealed with it");
-    assert!(store.store_deletes(&made[0]).await);
+    assert!(store.delete_job(&made[0].key, None).await.unwrap());
     store.retire_key(1, None).await.unwrap();
     drop((world, store));
     SqliteStore::open(options(dir.path(), &second.without(1))).unwrap();
-}
-
-/// Deletes a job.
-trait Deletes {
-    async fn store_deletes(&self, job: &Job) -> bool;
-}
-
-impl Deletes for SqliteStore {
-    async fn store_deletes(&self, job: &Job) -> bool {
-        punctual_store::Resources::delete_job(self, &job.key, None).await.unwrap()
-    }
 }
 
 #[tokio::test]
@@ -369,7 +358,7 @@ async fn what_old_keys_have_sealed_is_gone_from_the_files() {
     };
     let old = blobs(dir.path());
     for job in made.iter().step_by(50) {
-        assert!(store.store_deletes(job).await);
+        assert!(store.delete_job(&job.key, None).await.unwrap());
     }
     store.seal_with(&second, None).await.unwrap();
     reseal_all(&store, 64).await;
