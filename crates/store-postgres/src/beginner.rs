@@ -7,8 +7,8 @@ use punctual_model::JobId;
 use punctual_store::{Fence, Trouble};
 use tokio::sync::oneshot;
 
-use crate::book::Ticket;
 use crate::error::PgError;
+use crate::node_claims::Ticket;
 use crate::param::params;
 use crate::pool::work;
 use crate::query;
@@ -92,8 +92,8 @@ impl Inner {
         };
         let lease = i64::try_from(standing.lease).unwrap_or(0);
         let mut jobs: Vec<i64> = {
-            let book = self.book();
-            let held = fences.iter().filter_map(|fence| book.held(*fence));
+            let node_claims = self.node_claims();
+            let held = fences.iter().filter_map(|fence| node_claims.held(*fence));
             held.filter(|held| held.ticket.lease == lease).map(|held| held.ticket.job.0).collect()
         };
         if jobs.is_empty() {
@@ -115,20 +115,20 @@ impl Inner {
         Ok(answers)
     }
 
-    /// Without a lease nothing begins: what was not begun is out of the book, and given back if it is still ours.
+    /// Without a lease nothing begins: what was not begun is ended, and given back if it is still ours.
     fn drop_unbegun(self: &Arc<Self>, fences: &[Fence]) {
-        let mut book = self.book();
+        let mut node_claims = self.node_claims();
         let mut gone = Vec::new();
         for fence in fences {
-            if book.held(*fence).is_some_and(|held| !held.begun) {
-                gone.extend(book.end(*fence).map(|held| held.ticket));
+            if node_claims.held(*fence).is_some_and(|held| !held.begun) {
+                gone.extend(node_claims.end(*fence).map(|held| held.ticket));
             }
         }
-        drop(book);
+        drop(node_claims);
         self.give_back(gone);
     }
 
-    /// Whether a claim holds by what was found. One that does not is out of the book, and to be given back.
+    /// Whether a claim holds by what was found. One that does not is ended, and to be given back.
     fn judge(
         &self,
         fence: Fence,
@@ -137,18 +137,18 @@ impl Inner {
         found: &HashMap<JobId, (Option<i64>, i64)>,
         gone: &mut Vec<Ticket>,
     ) -> bool {
-        let mut book = self.book();
-        let Some(held) = book.held(fence) else { return false };
+        let mut node_claims = self.node_claims();
+        let Some(held) = node_claims.held(fence) else { return false };
         let row = found.get(&held.ticket.job).filter(|_| held.ticket.lease == lease);
         let ours = row.is_some_and(|(ticket, _)| *ticket == Some(held.ticket.ticket));
         if valid && ours && row.is_some_and(|(_, revision)| *revision == held.revision) {
-            return book.begin(fence);
+            return node_claims.begin(fence);
         }
         if held.ticket.lease != lease && held.begun {
             // It was begun under a lease that has ended: what becomes of it may still be recorded.
             return false;
         }
-        if let Some(held) = book.end(fence).filter(|_| ours) {
+        if let Some(held) = node_claims.end(fence).filter(|_| ours) {
             gone.push(held.ticket);
         }
         false

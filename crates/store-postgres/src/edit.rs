@@ -12,10 +12,10 @@ use punctual_model::{CollectionKey, JobId, Skip};
 use punctual_store::codec;
 
 use crate::audit;
-use crate::book::Ticket;
 use crate::columns::{Skips, Standings};
 use crate::connection::Connection;
 use crate::error::PgError;
+use crate::node_claims::Ticket;
 use crate::param::{param, params};
 use crate::pool::Work;
 use crate::query;

@@ -1,17 +1,17 @@
 //! How far the agenda was claimed, so that what is claimed already is not walked again and again.
 //!
-//! Everything due before the frontier was claimed, or belongs to the share of others. Behind a second frontier entries
-//! of full targets were passed over: it counts while those targets are full. Both go back to the start once a second,
+//! Everything due before the frontier was claimed, or belongs to the share of others. Before a second one entries of full
+//! targets were left: it counts while those targets are full. Both go back to the start once a second,
 //! because other nodes write, too, and where something is written here that is due before them.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// A place in the agenda: due time and job.
-pub(crate) type Place = (i64, i64);
+/// A position in the agenda: due time and job.
+pub(crate) type Cursor = (i64, i64);
 
 /// Before everything.
-pub(crate) const START: Place = (i64::MIN, i64::MIN);
+pub(crate) const START: Cursor = (i64::MIN, i64::MIN);
 
 /// How often the agenda is walked from its start.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -19,19 +19,19 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// How far the agenda was claimed.
 #[derive(Debug)]
 pub(crate) struct Frontier {
-    clear: Place,
-    /// Where entries of full targets were passed over, and which.
-    passed: Place,
+    clear: Cursor,
+    /// How far it is claimed but for entries of full targets, and which those are.
+    passed: Cursor,
     passed_targets: HashSet<i64>,
     /// The earliest that was written while claims were under way.
-    moved: Place,
+    moved: Cursor,
     started: Duration,
 }
 
 /// A claim from a frontier.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    pub(crate) from: Place,
+    pub(crate) from: Cursor,
 }
 
 impl Frontier {
@@ -45,7 +45,7 @@ impl Frontier {
         }
     }
 
-    /// Begins a claim that passes over these targets; `uptime` is any clock that never goes back.
+    /// Begins a claim that leaves out these targets; `uptime` is any clock that never goes back.
     pub(crate) fn begin(&mut self, full_targets: &[i64], uptime: Duration) -> Walk {
         if uptime.saturating_sub(self.started) >= PERIOD {
             self.started = uptime;
@@ -55,14 +55,14 @@ impl Frontier {
         Walk { from: self.from(full_targets) }
     }
 
-    /// Where to begin if these targets are passed over.
-    pub(crate) fn from(&self, full_targets: &[i64]) -> Place {
+    /// Where to begin if these targets are left out.
+    pub(crate) fn from(&self, full_targets: &[i64]) -> Cursor {
         let still_full = self.passed_targets.iter().all(|target| full_targets.contains(target));
         if still_full { self.passed.max(self.clear) } else { self.clear }
     }
 
     /// A claim has come as far as this. What was written meanwhile may be due before.
-    pub(crate) fn advance(&mut self, walk: &Walk, full_targets: &[i64], to: Place) {
+    pub(crate) fn advance(&mut self, walk: &Walk, full_targets: &[i64], to: Cursor) {
         let to = to.min(before(self.moved));
         if full_targets.is_empty() {
             self.clear = self.clear.max(to);
@@ -79,10 +79,10 @@ impl Frontier {
     }
 
     /// An entry was written that is due then.
-    pub(crate) fn wrote(&mut self, place: Place) {
-        self.moved = self.moved.min(place);
-        self.clear = self.clear.min(before(place));
-        self.passed = self.passed.min(before(place));
+    pub(crate) fn wrote(&mut self, cursor: Cursor) {
+        self.moved = self.moved.min(cursor);
+        self.clear = self.clear.min(before(cursor));
+        self.passed = self.passed.min(before(cursor));
     }
 
     /// Begins at the start again.
@@ -92,8 +92,8 @@ impl Frontier {
     }
 }
 
-/// The place before an entry.
-fn before((due_at, job): Place) -> Place {
+/// The position before an entry.
+fn before((due_at, job): Cursor) -> Cursor {
     (due_at, job.saturating_sub(1))
 }
 
@@ -103,7 +103,7 @@ mod tests {
 
     const NOW: Duration = Duration::from_millis(10);
 
-    fn walked(frontier: &mut Frontier, full: &[i64], to: Place) -> Place {
+    fn walked(frontier: &mut Frontier, full: &[i64], to: Cursor) -> Cursor {
         let walk = frontier.begin(full, NOW);
         frontier.advance(&walk, full, to);
         walk.from
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_passed_over_is_found_when_its_target_is_free() {
+    fn what_was_left_is_found_when_its_target_is_free() {
         let mut frontier = Frontier::new();
         walked(&mut frontier, &[], (5, 1));
         assert_eq!(walked(&mut frontier, &[1], (9, 1)), (5, 1));

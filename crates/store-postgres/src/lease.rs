@@ -314,7 +314,7 @@ impl Keeper {
             .await?
             .ok_or(PgError::Rows(0))?;
         self.lease = Some(lease);
-        inner.book().drop_others(lease);
+        inner.node_claims().drop_others(lease);
         inner.frontier().reset();
         Ok(())
     }

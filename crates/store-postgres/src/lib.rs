@@ -21,7 +21,6 @@
 mod ahead;
 mod audit;
 mod beginner;
-mod book;
 mod clock_offset;
 mod columns;
 mod connection;
@@ -31,6 +30,7 @@ mod error;
 mod frontier;
 mod job_ids;
 mod lease;
+mod node_claims;
 mod observation;
 mod open;
 mod outage;

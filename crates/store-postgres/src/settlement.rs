@@ -10,10 +10,10 @@ use punctual_model::JobId;
 use punctual_store::{Fence, Settled, Settlement, Vault};
 use tokio_postgres::Row;
 
-use crate::book::Held;
 use crate::columns::{Records, Skips, Standings};
 use crate::connection::Connection;
 use crate::error::PgError;
+use crate::node_claims::Held;
 use crate::param::{param, params};
 use crate::pool::work;
 use crate::query;
@@ -51,10 +51,10 @@ impl Inner {
 
     /// Those whose claim is held, once each, in the order of the jobs.
     fn held_of(&self, settlements: Vec<Settlement>) -> Vec<(Held, Settlement)> {
-        let book = self.book();
+        let node_claims = self.node_claims();
         let mut seen = HashSet::new();
         let held = settlements.into_iter().filter_map(|settlement| {
-            let held = book.held(settlement.fence)?;
+            let held = node_claims.held(settlement.fence)?;
             seen.insert(held.ticket.job).then_some((held, settlement))
         });
         let mut held: Vec<(Held, Settlement)> = held.collect();
@@ -76,8 +76,8 @@ impl Inner {
                 }
                 Err(PgError::Unsure) => {
                     // Whoever settles these again must know.
-                    let mut book = self.book();
-                    batch.settlements.iter().for_each(|(_, one)| book.set_unsure(one.fence));
+                    let mut node_claims = self.node_claims();
+                    batch.settlements.iter().for_each(|(_, one)| node_claims.set_unsure(one.fence));
                     unsure = batch.settlements.iter().map(|(_, one)| one.fence).collect();
                 }
                 Err(error) => return Err(error),
@@ -90,17 +90,17 @@ impl Inner {
     fn settled(&self, batch: &Batch, answers: &HashMap<Fence, Settled>) {
         let mut next = Standings::default();
         {
-            let mut book = self.book();
+            let mut node_claims = self.node_claims();
             for (_, settlement) in &batch.settlements {
                 match answers.get(&settlement.fence) {
                     Some(Settled::Recorded) => {
-                        book.end(settlement.fence);
+                        node_claims.end(settlement.fence);
                         if settlement.job.progress.entry.is_some() {
                             next.push(&settlement.job);
                         }
                     }
                     Some(Settled::Gone | Settled::Lost) => {
-                        book.end(settlement.fence);
+                        node_claims.end(settlement.fence);
                     }
                     Some(Settled::Changed(..)) | None => {}
                 }

@@ -22,12 +22,12 @@ use punctual_store::{AuditKey, Vault};
 use tokio::sync::watch;
 
 use crate::beginner::Beginner;
-use crate::book::{Book, TakenBack, Ticket};
 use crate::connector::Connector;
 use crate::error::PgError;
 use crate::frontier::Frontier;
 use crate::job_ids::JobIds;
 use crate::lease::{Lease, LeaseSettings, LeaseThread};
+use crate::node_claims::{NodeClaims, TakenBack, Ticket};
 use crate::open::{self, OpenError, Opened, Options};
 use crate::outage::Outage;
 use crate::param::params;
@@ -85,7 +85,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) audit_key: AuditKey,
     pub(crate) job_ids: JobIds,
-    book: Mutex<Book>,
+    node_claims: Mutex<NodeClaims>,
     frontier: Mutex<Frontier>,
     recent: Mutex<VecDeque<(Duration, i64)>>,
     tickets: AtomicI64,
@@ -96,7 +96,7 @@ pub(crate) struct Inner {
     reconciled: Mutex<Reconciled>,
 }
 
-/// When this node last compared its book with the database, and how many connections it had lost by then.
+/// When this node last compared its claims with the database, and how many connections it had lost by then.
 #[derive(Default)]
 struct Reconciled {
     at: Duration,
@@ -123,7 +123,7 @@ impl Inner {
             clock,
             audit_key,
             job_ids: JobIds::default(),
-            book: Mutex::new(Book::new(first_fence)),
+            node_claims: Mutex::new(NodeClaims::new(first_fence)),
             frontier: Mutex::new(Frontier::new()),
             recent: Mutex::default(),
             tickets: AtomicI64::new(1),
@@ -136,9 +136,9 @@ impl Inner {
         }
     }
 
-    /// The book is consistent whenever nobody holds its lock, so a poisoned lock can be used.
-    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    /// They are consistent whenever nobody holds its lock, so a poisoned lock can be used.
+    pub(crate) fn node_claims(&self) -> MutexGuard<'_, NodeClaims> {
+        self.node_claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn frontier(&self) -> MutexGuard<'_, Frontier> {
@@ -180,13 +180,13 @@ impl Inner {
 
     /// Takes the claim of a job back that is about to be edited; none if it is in flight or nobody's.
     pub(crate) fn take_back(&self, job: JobId) -> Option<Ticket> {
-        match self.book().take_back(job) {
+        match self.node_claims().take_back(job) {
             TakenBack::Yes(ticket) => Some(ticket),
             TakenBack::Free | TakenBack::InFlight => None,
         }
     }
 
-    /// Gives claims back in the database that are no longer in the book, whether anybody waits for that or not.
+    /// Gives claims back in the database that are no longer held here, whether anybody waits for that or not.
     pub(crate) fn give_back(self: &Arc<Self>, tickets: Vec<Ticket>) {
         if tickets.is_empty() {
             return;

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::PostgresStore;
 use super::claim::{PATIENCE, Share};
-use crate::book::Ticket;
+use crate::node_claims::Ticket;
 use crate::param::params;
 use crate::pool::work;
 use crate::{ahead, query};
@@ -40,21 +40,21 @@ impl Agenda for PostgresStore {
 
     async fn release(&self, fences: &[Fence]) -> Result<(), Trouble> {
         let tickets: Vec<Ticket> = {
-            let book = self.inner.book();
-            fences.iter().filter_map(|fence| Some(book.held(*fence)?.ticket)).collect()
+            let node_claims = self.inner.node_claims();
+            fences.iter().filter_map(|fence| Some(node_claims.held(*fence)?.ticket)).collect()
         };
         if tickets.is_empty() {
             return Ok(());
         }
-        // They leave the book afterwards: whoever fails here tries again.
+        // They are ended here afterwards: whoever fails here tries again.
         let (inner, fences) = (Arc::clone(&self.inner), fences.to_vec());
         let release = tokio::spawn(async move {
             inner.release_tickets(tickets).await?;
-            let mut book = inner.book();
+            let mut node_claims = inner.node_claims();
             for fence in fences {
-                book.end(fence);
+                node_claims.end(fence);
             }
-            drop(book);
+            drop(node_claims);
             inner.frontier().reset();
             inner.wake();
             Ok(())
@@ -70,7 +70,7 @@ impl Agenda for PostgresStore {
         let standing = *inner.lease.standing.borrow();
         let Share { nodes, rank, .. } = inner.share(standing);
         let (left_out, recent) =
-            (inner.book().left_out(), if nodes > 1 { inner.recent() } else { Vec::new() });
+            (inner.node_claims().left_out(), if nodes > 1 { inner.recent() } else { Vec::new() });
         let read = work!(|connection| with full, left_out, recent; {
             connection.one(query::next_due, params![from.0, from.1, nodes, rank, full, left_out, recent]).await
         });
@@ -94,8 +94,12 @@ impl Agenda for PostgresStore {
             work!(|connection| with ids; connection.rows(query::in_flight, params![ids, now, lease]).await);
         let rows = inner.api.run(read).await.map_err(|error| error.trouble("see what is in flight"))?;
         let elsewhere: Vec<i64> = rows.iter().filter_map(|row| row.try_get(0).ok()).collect();
-        let book = inner.book();
-        Ok(jobs.iter().copied().filter(|job| book.in_flight(*job) || elsewhere.contains(&job.0)).collect())
+        let node_claims = inner.node_claims();
+        Ok(jobs
+            .iter()
+            .copied()
+            .filter(|job| node_claims.in_flight(*job) || elsewhere.contains(&job.0))
+            .collect())
     }
 
     async fn ahead(&self, ask: &AheadAsk) -> Result<AheadPage, Trouble> {

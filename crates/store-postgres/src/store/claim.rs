@@ -1,4 +1,4 @@
-//! Claiming: one statement, whose answer goes into the book before anything else is done with its connection.
+//! Claiming: one statement, whose answer is entered before anything else is done with its connection.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 use tokio_postgres::Row;
 
 use super::{Inner, decode};
-use crate::book::Ticket;
 use crate::connection::Connection;
 use crate::error::PgError;
+use crate::node_claims::Ticket;
 use crate::param::params;
 use crate::pool::work;
 use crate::query;
@@ -22,7 +22,7 @@ use crate::row::{self, Last, bound};
 
 const DOING: &str = "claim what is due";
 
-/// How often the book is compared with the database.
+/// How often what is held is compared with the database.
 const RECONCILE: Duration = Duration::from_secs(10);
 
 /// Entries of the share of others are free so long after they were due: a node that is full or slow holds nobody up.
@@ -31,7 +31,7 @@ pub(super) const PATIENCE: SignedDuration = SignedDuration::from_millis(200);
 /// The column of `claim.sql` that says whether the definition belongs to the revision.
 const WHOLE: usize = 31;
 
-/// A row that was claimed, in the book.
+/// A row that was claimed.
 struct Claimed {
     fence: Fence,
     row: Row,
@@ -49,9 +49,10 @@ impl Inner {
         tokio::spawn(async move {
             let claims = inner.claim_now(&ask).await;
             if let Err(Ok(claims)) = delivery.send(claims) {
-                let mut book = inner.book();
-                let tickets = claims.iter().filter_map(|claim| Some(book.end(claim.fence)?.ticket)).collect();
-                drop(book);
+                let mut node_claims = inner.node_claims();
+                let tickets =
+                    claims.iter().filter_map(|claim| Some(node_claims.end(claim.fence)?.ticket)).collect();
+                drop(node_claims);
                 inner.give_back(tickets);
             }
         });
@@ -69,9 +70,10 @@ impl Inner {
         let claimed = self.claims.run(claim).await?;
         if self.lease.valid().is_none_or(|now| now.lease != standing.lease) {
             // Too late: others may have them.
-            let mut book = self.book();
-            let ended = claimed.iter().filter_map(|claimed| Some(book.end(claimed.fence)?.ticket)).collect();
-            drop(book);
+            let mut node_claims = self.node_claims();
+            let ended =
+                claimed.iter().filter_map(|claimed| Some(node_claims.end(claimed.fence)?.ticket)).collect();
+            drop(node_claims);
             self.give_back(ended);
             return Ok(Vec::new());
         }
@@ -79,7 +81,7 @@ impl Inner {
         decode(claimed.len(), move || Ok(inner.loaded(claimed))).await
     }
 
-    /// Claims with a connection, and enters what was claimed into the book.
+    /// Claims with a connection, and enters what was claimed.
     async fn claim_with(
         self: &Arc<Self>,
         connection: &Connection,
@@ -91,7 +93,8 @@ impl Inner {
         let (until, limit, ticket) = (to_ticks(ask.until), bound(ask.limit), self.next_ticket());
         let lease = i64::try_from(standing.lease).unwrap_or(0);
         let Share { nodes, rank, patience } = self.share(standing);
-        let (recent, left_out) = (if nodes > 1 { self.recent() } else { Vec::new() }, self.book().left_out());
+        let (recent, left_out) =
+            (if nodes > 1 { self.recent() } else { Vec::new() }, self.node_claims().left_out());
         let rows = connection
             .write_rows(
                 query::claim,
@@ -121,7 +124,7 @@ impl Inner {
             places.push(place);
             let (ticket, whole) = (Ticket { job, lease, ticket }, row.try_get::<_, Option<bool>>(WHOLE)?);
             if whole == Some(true) {
-                let fence = self.book().enter(ticket, row.try_get(28)?);
+                let fence = self.node_claims().enter(ticket, row.try_get(28)?);
                 claimed.push((place, Claimed { fence, row }));
             } else {
                 torn.push(ticket);
@@ -153,7 +156,7 @@ impl Inner {
                 Err(error) => {
                     let job = row::number_of(&row);
                     tracing::error!(job, %error, "a job that is due can't be read; it is left out until it is edited");
-                    unreadable.extend(self.book().leave_out(fence));
+                    unreadable.extend(self.node_claims().leave_out(fence));
                 }
             }
         }
@@ -163,8 +166,8 @@ impl Inner {
         claims
     }
 
-    /// Gives back what the database says this node holds and the book does not know: the answer to a claim was lost, or a
-    /// failover has undone a settlement. Only between claims: what is claimed is in the book then.
+    /// Gives back what the database says this node holds and nobody here knows of: the answer to a claim was lost, or a
+    /// failover has undone a settlement. Only between claims: what is claimed is entered then.
     async fn reconcile(
         self: &Arc<Self>,
         connection: &Connection,
@@ -188,8 +191,8 @@ impl Inner {
         });
         let held: Vec<Ticket> = held.collect::<Result<_, PgError>>()?;
         let unknown: Vec<Ticket> = {
-            let book = self.book();
-            held.into_iter().filter(|ticket| !book.knows(*ticket)).collect()
+            let node_claims = self.node_claims();
+            held.into_iter().filter(|ticket| !node_claims.knows(*ticket)).collect()
         };
         if !unknown.is_empty() {
             tracing::info!(count = unknown.len(), "claims whose answer was lost are given back");

@@ -70,7 +70,8 @@ impl Survey for PostgresStore {
     }
 
     async fn unclaimed(&self, ask: &UnclaimedAsk) -> Result<Vec<Unclaimed>, Trouble> {
-        let (until, limit, left_out) = (to_ticks(ask.until), bound(ask.limit), self.inner.book().left_out());
+        let (until, limit, left_out) =
+            (to_ticks(ask.until), bound(ask.limit), self.inner.node_claims().left_out());
         let full: HashSet<i64> = ask.full_targets.iter().map(|target| target_hash(target)).collect();
         let read = work!(|connection| with full, left_out; {
             let rows = connection.rows(query::unclaimed, params![until, limit, left_out]).await?;
@@ -88,11 +89,11 @@ impl Survey for PostgresStore {
     }
 
     async fn held(&self) -> Result<Vec<HeldClaim>, Trouble> {
-        Ok(self.inner.book().claims())
+        Ok(self.inner.node_claims().claims())
     }
 
     async fn left_out(&self) -> Result<Vec<JobId>, Trouble> {
-        Ok(self.inner.book().left_out().into_iter().map(JobId).collect())
+        Ok(self.inner.node_claims().left_out().into_iter().map(JobId).collect())
     }
 
     fn outage(&self) -> Option<Trouble> {

@@ -71,7 +71,7 @@ async fn nothing_is_begun_or_claimed_when_the_time_is_up_by_the_nodes_own_clock(
         standing.valid_until.is_some_and(|until| until.0 > boot() + Duration::from_secs(60))
     };
     standing.wait_for(renewed).await.unwrap();
-    assert_eq!(store.begin(&[claim.fence]).await.unwrap(), [false], "it is out of the book");
+    assert_eq!(store.begin(&[claim.fence]).await.unwrap(), [false], "it is not held any more");
     assert_eq!(claim_some(&store).await.len(), 1, "nobody has taken it meanwhile");
 }
 

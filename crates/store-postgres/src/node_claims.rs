@@ -1,4 +1,4 @@
-//! The book: what this node has claimed, and which of it is in flight.
+//! What this node has claimed, and which of it is in flight.
 //!
 //! In the database a claim is a lease and a ticket, the number of the call that made it. Here each has a fence that is
 //! never used twice in a process. A claim that was made again under another ticket replaces the older one of its job:
@@ -14,7 +14,7 @@ const LEFT_OUT_MAX: usize = 10_000;
 
 /// What this node holds, by fence and by job.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct NodeClaims {
     next: u64,
     by_fence: HashMap<Fence, Held>,
     by_job: HashMap<JobId, Fence>,
@@ -46,14 +46,14 @@ pub(crate) struct Held {
 pub(crate) enum TakenBack {
     /// There was no claim.
     Free,
-    /// It was claimed and not begun; now the claim is gone from the book.
+    /// It was claimed and not begun; now it is not held any more.
     Yes(Ticket),
     /// It is in flight and stays claimed.
     InFlight,
 }
 
-impl Book {
-    /// An empty book; the first fence will be the given one.
+impl NodeClaims {
+    /// No claims yet; the first fence will be the given one.
     pub(crate) fn new(first: u64) -> Self {
         Self { next: first, by_fence: HashMap::new(), by_job: HashMap::new(), left_out: HashSet::new() }
     }
@@ -165,42 +165,42 @@ mod tests {
 
     #[test]
     fn a_newer_claim_of_a_job_replaces_the_older_one() {
-        let mut book = Book::new(7);
-        let old = book.enter(ticket(1, 1, 1), 5);
-        let new = book.enter(ticket(1, 1, 2), 6);
-        assert!(book.held(old).is_none() && !book.knows(ticket(1, 1, 1)));
-        assert!(book.end(old).is_none(), "the end of the older one leaves the newer");
-        assert!(book.knows(ticket(1, 1, 2)) && book.begin(new));
-        assert_eq!(book.take_back(JobId(1)), TakenBack::InFlight);
+        let mut node_claims = NodeClaims::new(7);
+        let old = node_claims.enter(ticket(1, 1, 1), 5);
+        let new = node_claims.enter(ticket(1, 1, 2), 6);
+        assert!(node_claims.held(old).is_none() && !node_claims.knows(ticket(1, 1, 1)));
+        assert!(node_claims.end(old).is_none(), "the end of the older one leaves the newer");
+        assert!(node_claims.knows(ticket(1, 1, 2)) && node_claims.begin(new));
+        assert_eq!(node_claims.take_back(JobId(1)), TakenBack::InFlight);
     }
 
     #[test]
     fn what_is_not_begun_is_taken_back_and_what_is_begun_stays() {
-        let mut book = Book::new(0);
-        assert_eq!(book.take_back(JobId(1)), TakenBack::Free);
-        let fence = book.enter(ticket(1, 3, 4), 5);
-        assert_eq!(book.take_back(JobId(1)), TakenBack::Yes(ticket(1, 3, 4)));
-        assert!(!book.begin(fence));
+        let mut node_claims = NodeClaims::new(0);
+        assert_eq!(node_claims.take_back(JobId(1)), TakenBack::Free);
+        let fence = node_claims.enter(ticket(1, 3, 4), 5);
+        assert_eq!(node_claims.take_back(JobId(1)), TakenBack::Yes(ticket(1, 3, 4)));
+        assert!(!node_claims.begin(fence));
     }
 
     #[test]
     fn with_the_lease_what_is_not_begun_is_dropped() {
-        let mut book = Book::new(0);
-        let (held, begun) = (book.enter(ticket(1, 3, 1), 1), book.enter(ticket(2, 3, 1), 1));
-        let new = book.enter(ticket(3, 4, 2), 1);
-        book.begin(begun);
-        book.drop_others(4);
-        assert_eq!((book.held(held).is_some(), book.held(begun).is_some()), (false, true));
-        assert!(book.held(new).is_some() && book.in_flight(JobId(2)));
+        let mut node_claims = NodeClaims::new(0);
+        let (held, begun) = (node_claims.enter(ticket(1, 3, 1), 1), node_claims.enter(ticket(2, 3, 1), 1));
+        let new = node_claims.enter(ticket(3, 4, 2), 1);
+        node_claims.begin(begun);
+        node_claims.drop_others(4);
+        assert_eq!((node_claims.held(held).is_some(), node_claims.held(begun).is_some()), (false, true));
+        assert!(node_claims.held(new).is_some() && node_claims.in_flight(JobId(2)));
     }
 
     #[test]
     fn what_is_left_out_is_told_until_it_is_edited() {
-        let mut book = Book::new(0);
-        let fence = book.enter(ticket(1, 1, 1), 1);
-        assert_eq!(book.leave_out(fence), Some(ticket(1, 1, 1)));
-        assert_eq!((book.left_out(), book.claims().len()), (vec![1], 0));
-        book.take_back(JobId(1));
-        assert_eq!(book.left_out(), Vec::<i64>::new());
+        let mut node_claims = NodeClaims::new(0);
+        let fence = node_claims.enter(ticket(1, 1, 1), 1);
+        assert_eq!(node_claims.leave_out(fence), Some(ticket(1, 1, 1)));
+        assert_eq!((node_claims.left_out(), node_claims.claims().len()), (vec![1], 0));
+        node_claims.take_back(JobId(1));
+        assert_eq!(node_claims.left_out(), Vec::<i64>::new());
     }
 }
