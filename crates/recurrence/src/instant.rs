@@ -82,7 +82,8 @@ fn take_fraction(text: &str) -> Result<(String, i64), Malformed> {
     let behind = &text[dot + 1..];
     let length = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
     let digits = &behind[..length];
-    if digits.is_empty() || !text[..dot].ends_with(|c: char| c.is_ascii_digit()) {
+    let another = behind[length..].contains(['.', ',']);
+    if digits.is_empty() || another || !text[..dot].ends_with(|c: char| c.is_ascii_digit()) {
         return Err(EXPECTED);
     }
     let mut ticks = 0;
