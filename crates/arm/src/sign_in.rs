@@ -22,15 +22,23 @@ const ADFS: &str = "adfs";
 /// The segment by which clients name the newer of two equal protocols.
 const V2: &str = "v2.0";
 
+/// The ends of the paths that clients write in several ways.
+const ENDS: [&[&str]; 3] =
+    [&[".well-known", "openid-configuration"], &["discovery", "keys"], &["oauth2", "token"]];
+
 /// The segments of a path without a scope, in the one form that the table of operations has: without `v2.0`, and
-/// without `adfs` in front of a tenant. None if it has that form already.
+/// without `adfs` in front of a tenant. None if it has that form already, or if it is not one of signing in.
 pub fn canonical_tail(tail: &str) -> Option<String> {
     let plain: Vec<&str> = tail.split('/').filter(|segment| !segment.eq_ignore_ascii_case(V2)).collect();
     let kept = match plain[..] {
         [first, ref rest @ ..] if rest.len() == 3 && first.eq_ignore_ascii_case(ADFS) => rest,
         ref all => all,
     };
-    (kept.len() != tail.split('/').count()).then(|| kept.join("/"))
+    let ends = |end: &[&str]| {
+        let last = kept.len().checked_sub(end.len()).filter(|front| *front > 0).map(|front| &kept[front..]);
+        last.is_some_and(|last| last.iter().zip(end).all(|(one, other)| one.eq_ignore_ascii_case(other)))
+    };
+    (kept.len() != tail.split('/').count() && ENDS.iter().any(|end| ends(end))).then(|| kept.join("/"))
 }
 
 /// The authority that a request names by its path.
@@ -297,6 +305,10 @@ mod tests {
         check("adfs/t/.well-known/openid-configuration", Some("t/.well-known/openid-configuration"));
         check("healthz", None);
         check("", None);
+        // Nothing else has several spellings.
+        for other in ["v2.0", "v2.0/", "v2.0/tokens", "tokens/v2.0", "oauth2/v2.0/token", "adfs/a/b/c"] {
+            check(other, None);
+        }
     }
 
     #[test]
