@@ -10,6 +10,7 @@ mod audit_log;
 mod lease;
 mod lost_answers;
 mod plans;
+mod pooler;
 mod proxy;
 mod server;
 mod torture;
