@@ -17,10 +17,13 @@ pub fn instant(at: Timestamp) -> String {
     let civil = Offset::UTC.to_datetime(at);
     let (date, time) = (civil.date(), civil.time());
     let mut text = String::with_capacity(28);
+    // ISO 8601 writes years before the year 0 with a sign and six digits; other forms would not read back.
+    let year = date.year();
+    let (sign, width) = if year < 0 { ("-", 6) } else { ("", 4) };
     write!(
         text,
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        date.year(),
+        "{sign}{:0width$}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        year.unsigned_abs(),
         date.month(),
         date.day(),
         time.hour(),
@@ -132,6 +135,7 @@ mod tests {
         check("2017-09-10T18:50:16.000000099Z", "2017-09-10T18:50:16Z");
         check("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59.5Z");
         check("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z");
+        check("-000019-12-31T23:00:00Z", "-000019-12-31T23:00:00Z");
     }
 
     #[test]
