@@ -1,6 +1,7 @@
 //! Requests for a token: a form, and what the header `Authorization` says in front of it, in a line of its own.
 
-use punctual_arm::sign_in::{Authority, canonical_tail, read_token_request};
+use punctual_arm::sign_in::{Authority, ClientCredentials, canonical_tail, read_token_request};
+use punctual_model::Secret;
 
 pub(crate) fn run(bytes: &[u8]) {
     let split = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
@@ -9,13 +10,9 @@ pub(crate) fn run(bytes: &[u8]) {
     let form = form.strip_prefix(b"\n").unwrap_or(form);
     match read_token_request(form, header) {
         Ok(asked) => {
-            // What the debugger shows is no secret.
-            let shown = format!("{asked:?}");
-            let secret = asked.client_secret.expose();
-            assert!(
-                secret.len() < 8 || asked.client_id.contains(secret) || !shown.contains(secret),
-                "{shown}"
-            );
+            // What a log would show does not depend on the secret.
+            let other = ClientCredentials { client_secret: Secret::new("other"), ..asked.clone() };
+            assert_eq!(format!("{asked:?}"), format!("{other:?}"));
         }
         Err(error) => {
             assert!([400, 401].contains(&error.status), "{error:?}");
