@@ -11,6 +11,7 @@ mod amqp_failure;
 mod cbs;
 mod connection;
 mod endpoint;
+mod frame_guard;
 mod header_case;
 mod link;
 mod message;

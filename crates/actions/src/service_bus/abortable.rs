@@ -14,6 +14,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::oneshot;
 
+use super::frame_guard::FrameGuard;
+
 /// A stream of any kind, plain or over TLS.
 pub(super) trait ByteStream: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
 
@@ -24,18 +26,22 @@ pub(super) struct AbortOnDrop {
     _sender: oneshot::Sender<Infallible>,
 }
 
-/// A stream that fails once its [`AbortOnDrop`] is dropped.
+/// A stream that fails once its [`AbortOnDrop`] is dropped, or when a frame comes that can't be one.
 #[derive(Debug)]
 pub(super) struct AbortableStream {
     stream: Box<dyn ByteStream>,
     /// `None` once the stream is aborted.
     aborted: Option<oneshot::Receiver<Infallible>>,
+    guard: FrameGuard,
 }
 
 impl AbortableStream {
     pub(super) fn new(stream: Box<dyn ByteStream>) -> (Self, AbortOnDrop) {
         let (sender, aborted) = oneshot::channel();
-        (Self { stream, aborted: Some(aborted) }, AbortOnDrop { _sender: sender })
+        (
+            Self { stream, aborted: Some(aborted), guard: FrameGuard::default() },
+            AbortOnDrop { _sender: sender },
+        )
     }
 
     fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
@@ -55,7 +61,10 @@ impl AsyncRead for AbortableStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.check(cx)?;
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer)?;
+        self.guard.check(&buffer.filled()[before..])?;
+        read.map(Ok)
     }
 }
 
