@@ -16,6 +16,9 @@ use crate::state::ApiState;
 /// The content type of JSON answers.
 pub(crate) const JSON: &str = "application/json; charset=utf-8";
 
+/// That this host is to be reached over https alone, once it was.
+pub(crate) const STRICT_TRANSPORT: &str = "max-age=31536000; includeSubDomains";
+
 /// An answer without the headers that every answer has.
 pub(crate) struct Answer {
     status: StatusCode,
@@ -93,8 +96,7 @@ impl Answer {
         headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
         headers.insert(header::EXPIRES, HeaderValue::from_static("-1"));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        let strict = HeaderValue::from_static("max-age=31536000; includeSubDomains");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, strict);
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STRICT_TRANSPORT));
         ids.add_to(headers);
         for (name, value) in self.headers {
             // Of cookies there may be several.

@@ -14,27 +14,41 @@ use punctual_model::audit::AuditOutcome;
 use crate::access::Unidentified;
 use crate::answer::{Answer, Ids};
 use crate::operation::{NoOperation, Operation};
-use crate::refused;
 use crate::request::{Call, UnreadBody};
 use crate::right::Right;
 use crate::route::{self, Endpoint, ROUTES};
 use crate::source::Source;
 use crate::state::ApiState;
+use crate::{prefix, refused};
 
 /// Answers a request. Every error is an answer, too.
 pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
+    let (parts, body) = unprefixed(request, &state);
     let ids = Ids::new(&state);
     let found = Operation::find(parts.method.as_str(), parts.uri.path());
     let answer = match refused::check(&parts, &found, &state.settings) {
         Err(error) => Err(refuse(&state, &parts, error)),
         Ok(()) => {
+            let page = state.settings.page.as_ref();
+            if let Some(response) = page.and_then(|page| page.answer(&parts, &found)) {
+                return response;
+            }
             let mut call = Call::new(&parts, &state);
             call.author.request_id = ids.request();
             answer(&state, call, UnreadBody(body), &parts.method, found).await
         }
     };
     answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+}
+
+/// Takes a request apart. The path of the public URL, if the proxy has passed it on, is left away.
+fn unprefixed(request: Request<Body>, state: &ApiState) -> (Parts, Body) {
+    let (mut parts, body) = request.into_parts();
+    let prefix = state.settings.public_url.as_deref().map(prefix::of_url).unwrap_or_default();
+    if let Some(uri) = prefix::without(&parts.uri, prefix) {
+        parts.uri = uri;
+    }
+    (parts, body)
 }
 
 /// Logs that a request is refused for what its head says: whoever runs the server has to find out which name is
@@ -140,7 +154,7 @@ pub(crate) async fn serve_health(
     State(state): State<Arc<ApiState>>,
     request: Request<Body>,
 ) -> Response<Body> {
-    let (parts, body) = request.into_parts();
+    let (parts, body) = unprefixed(request, &state);
     let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
     let answer = match find_among(&served, &parts, &state) {
         Err(error) => Err(error),

@@ -54,6 +54,7 @@ pub(crate) struct Server {
     /// A URL, or empty.
     #[serde(deserialize_with = "read::public_url")]
     pub(crate) public_url: String,
+    pub(crate) page: bool,
     /// In lower case, without dots at their ends.
     #[serde(deserialize_with = "read::hosts")]
     pub(crate) hosts: Vec<String>,

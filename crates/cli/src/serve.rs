@@ -14,6 +14,7 @@ mod issuer;
 mod listener;
 mod log;
 mod own;
+mod page;
 mod refused;
 mod reseal;
 mod stop;
@@ -135,6 +136,7 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
             tenant: config.arm.tenant.clone(),
             subscriptions: config.arm.subscriptions.iter().map(|id| id.as_str().into()).collect(),
             credential_headers,
+            page: page::open(&config.server),
         },
         openers: Openers::default(),
     };

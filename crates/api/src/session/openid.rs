@@ -12,7 +12,7 @@ use crate::access::{NotSignedIn, plain};
 use crate::answer::Answer;
 use crate::request::Call;
 use crate::state::ApiState;
-use crate::{cookie, origin};
+use crate::{cookie, origin, prefix};
 
 /// Where providers send people back to. They know it, so it never changes.
 const CALLBACK: &str = "/session/callback";
@@ -57,8 +57,9 @@ pub(crate) async fn begin(state: &ApiState, call: &Call<'_>) -> Result<Answer, A
     };
     if origin::from_elsewhere(call.headers()) {
         // Another site must not begin a sign-in in somebody's name. A click here does.
-        let again =
-            format!("{}&return={}", begin_url("", issuer), utf8_percent_encode(&return_to, NON_ALPHANUMERIC));
+        let base = call.base(state);
+        let again = begin_url(prefix::of_url(&base), issuer);
+        let again = format!("{again}&return={}", utf8_percent_encode(&return_to, NON_ALPHANUMERIC));
         let why = "A page of another site sent you here to sign in.";
         return Ok(page::refusal(StatusCode::FORBIDDEN, why, Some((&again, "Sign in"))));
     }

@@ -24,6 +24,7 @@ mod mutation;
 mod occurrences;
 mod openapi;
 mod openid;
+mod page;
 mod patch;
 mod polls;
 mod quota;

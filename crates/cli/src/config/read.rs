@@ -46,7 +46,7 @@ pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<S
     let text = String::deserialize(deserializer)?;
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     if text.is_empty() || rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/')) {
-        return Ok(text);
+        return punctual_api::check_prefix(&text).map(|()| text).map_err(Error::custom);
     }
     Err(Error::custom(format!("'{text}' is not a URL such as https://scheduler.example.com")))
 }

@@ -49,6 +49,11 @@ fn write(
         None => Curl { base: format!("http://{}", local(bound)), options: String::new() },
         Some(tls) => Curl::secure(local(bound), &tls.names, &tls.certificate_file),
     };
+    if config.server.page && config.server.role != Role::Runner {
+        let public = config.server.public_url.trim_end_matches('/');
+        let base = if public.is_empty() { curl.base.as_str() } else { public };
+        writeln!(output, "The web page is at {base}/")?;
+    }
     if asked {
         curl.options += "-H \"Authorization: Bearer $PUNCTUAL_TOKEN\" ";
         writeln!(

@@ -19,6 +19,7 @@ mod in_flight;
 mod keys;
 mod long_run;
 mod own_server;
+mod page;
 mod plans;
 mod preview;
 mod raw;
