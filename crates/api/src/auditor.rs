@@ -71,7 +71,7 @@ impl Auditor {
     }
 
     /// The key of digests; none if no log is kept.
-    pub(crate) fn key(&self) -> Option<&AuditKey> {
+    pub fn key(&self) -> Option<&AuditKey> {
         self.enabled.then(|| self.log.audit_key())
     }
 

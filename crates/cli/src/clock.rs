@@ -99,6 +99,13 @@ impl VirtualClock {
     pub(crate) fn new(start_at: Timestamp, speed: f64, patience: Duration) -> Self {
         Self(Arc::new(Mutex::new(Hand::new(start_at, speed, patience, instant()))))
     }
+
+    /// Leaves out the time up to an instant, if that is ahead.
+    pub(crate) fn leap_to(&self, at: Timestamp) {
+        let mut hand = lock(&self.0);
+        hand.look(instant());
+        hand.shown = hand.shown.max(at);
+    }
 }
 
 impl Clock for VirtualClock {
@@ -279,6 +286,16 @@ mod tests {
         let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
         assert!((uptime - watch.boot().as_secs_f64()).abs() < 60.0, "{uptime} {:?}", watch.boot());
         assert!(VirtualClock::new(Timestamp::UNIX_EPOCH, 1.0, PATIENCE).watch().is_none());
+    }
+
+    #[test]
+    fn it_leaps_ahead_and_never_back() {
+        let clock = VirtualClock::new(Timestamp::UNIX_EPOCH, 1.0, Duration::ZERO);
+        let later = Timestamp::from_second(86_400).unwrap();
+        clock.leap_to(later);
+        assert!(clock.now() >= later);
+        clock.leap_to(Timestamp::UNIX_EPOCH);
+        assert!(clock.now() >= later);
     }
 
     #[test]

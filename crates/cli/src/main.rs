@@ -28,6 +28,7 @@ use crate::options::{Options, Verb};
 fn main() -> ExitCode {
     let outcome = match Options::parse().verb {
         Verb::Serve(options) => serve::serve(&options),
+        Verb::Demo(options) => serve::demo(&options),
         Verb::Preview(options) => preview::preview(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Token(options) => token::token(&options),

@@ -27,6 +27,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Serve(ServeOptions),
+    Demo(DemoOptions),
     Preview(PreviewOptions),
     Doctor(DoctorOptions),
     Token(TokenOptions),
@@ -86,6 +87,21 @@ const SERVE_EXAMPLES: &str = "Examples:
   punctual serve
   punctual serve --listen 127.0.0.1:9000 --data /var/lib/punctual --tls self-signed
   punctual serve --clock-start 2026-03-28 --clock-speed 3600";
+
+/// Look around in a server with sample jobs and weeks of history.
+///
+/// Makes the history first, which takes some seconds, and then goes on in real time. Everything is in a temporary folder, which is
+/// removed when the server stops.
+#[derive(Debug, Parser)]
+pub(crate) struct DemoOptions {
+    /// Where to listen [default: 127.0.0.1:8380, or another port if that is taken].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+
+    /// How many weeks of history to make.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) weeks: u32,
+}
 
 /// How TLS is served without files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -5,6 +5,7 @@ mod activity;
 mod audit;
 mod connection;
 mod deadline;
+mod demo;
 mod descriptors;
 mod echo;
 mod fire;
@@ -40,6 +41,7 @@ use self::access::Attending;
 use self::audit::Auditing;
 use self::connection::Connections;
 use self::deadline::Deadline;
+pub(crate) use self::demo::demo;
 use self::descriptors::Share;
 use self::gate::Gate;
 use self::listener::Stopper;
@@ -64,7 +66,11 @@ pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("could not start the runtime")?;
     let deadline = Deadline::default();
-    let outcome = runtime.block_on(run(config, &Supervisor::default(), &deadline));
+    let outcome = runtime.block_on(async {
+        // Before the port is open: a caller that can connect may also send a signal, and expect an orderly stop.
+        let signals = Signals::listen().context("could not listen for signals")?;
+        run(config, signals, &Supervisor::default(), &deadline).await
+    });
     runtime.shutdown_timeout(THREADS_TIME_MAX);
     outcome
 }
@@ -72,7 +78,12 @@ pub(crate) fn serve(options: &ServeOptions) -> anyhow::Result<Exit> {
 /// First come all checks that may refuse the start, including the port; then what changes data; then what
 /// fires. So a server that can't start leaves everything as it was, and a second one on a taken port fires
 /// nothing.
-async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> anyhow::Result<Exit> {
+async fn run(
+    config: Config,
+    signals: Signals,
+    supervisor: &Supervisor,
+    deadline: &Deadline,
+) -> anyhow::Result<Exit> {
     let mut tls = Tls::prepare(&config)?;
     let actions = match config.server.role {
         Role::Api => None,
@@ -81,8 +92,6 @@ async fn run(config: Config, supervisor: &Supervisor, deadline: &Deadline) -> an
             Some(fire::actions(&config.actions, own)?)
         }
     };
-    // Before the port is open: a caller that can connect may also send a signal, and expect an orderly stop.
-    let signals = Signals::listen().context("could not listen for signals")?;
     file_size::survive_limit().await.context("could not listen for signals")?;
     let share = Share::of(descriptors::raise_limit(), config.server.connections_max);
     let listener = bind(config.server.listen, "--listen")?;

@@ -49,6 +49,20 @@ pub(super) fn start(
     random: &Arc<dyn RandomSource>,
     supervisor: &Supervisor,
 ) -> anyhow::Result<(Running, RunnerStatus)> {
+    let runner = runner(config, actions, store, clock, random, supervisor);
+    let status = runner.status();
+    Ok((runner.start().context("could not start the runner")?, status))
+}
+
+/// The runner that the settings describe, not started yet.
+pub(super) fn runner(
+    config: &Config,
+    actions: Actions,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+    random: &Arc<dyn RandomSource>,
+    supervisor: &Supervisor,
+) -> Runner {
     let settings = Settings {
         slots: config.runner.slots.max(1),
         slots_per_target: config.runner.slots_per_target.max(1),
@@ -61,9 +75,7 @@ pub(super) fn start(
     };
     let (store, clock, random) = (Arc::clone(store), Arc::clone(clock), Arc::clone(random));
     let runner = Runner::new(store, Arc::new(Firer(actions)), clock, random, Arc::new(Log), settings);
-    let runner = runner.supervised(supervisor);
-    let status = runner.status();
-    Ok((runner.start().context("could not start the runner")?, status))
+    runner.supervised(supervisor)
 }
 
 fn settings(config: &ActionsConfig, certificate: Option<&str>) -> Result<ActionSettings, WrongUsage> {

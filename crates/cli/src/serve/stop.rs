@@ -26,7 +26,7 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn wait(&mut self) {
+    pub(super) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => tracing::info!("SIGTERM: stopping"),
             _ = self.interrupt.recv() => tracing::info!("interrupted: stopping"),

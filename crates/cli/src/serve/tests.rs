@@ -11,7 +11,7 @@ use punctual_runner::Supervisor;
 use serde_json::{Value, json};
 
 use super::deadline::Deadline;
-use super::{overrides, run};
+use super::{Signals, overrides, run};
 use crate::config::{self, Config};
 use crate::exit::{self, Exit};
 use crate::options::{Options, Verb};
@@ -100,7 +100,10 @@ async fn when_a_task_ends_that_is_shown_what_is_in_flight_is_recorded_and_the_ex
         // Only now the attempt under way ends, which the stop has waited for.
         under_way.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
     };
-    let (ended, ()) = tokio::join!(run(config(folder.path(), address), &supervisor, &deadline), story);
+    let (ended, ()) = tokio::join!(
+        run(config(folder.path(), address), Signals::listen().unwrap(), &supervisor, &deadline),
+        story
+    );
     let error = ended.unwrap_err();
     assert!(format!("{error:#}").contains("the stand-in ended: it panicked: as the test says"), "{error:#}");
     assert_eq!(exit::report(error), Exit::TaskEnded);
@@ -114,7 +117,10 @@ async fn when_a_task_ends_that_is_shown_what_is_in_flight_is_recorded_and_the_ex
         assert_eq!((status, body["value"].as_array().map(Vec::len)), (200, Some(1)), "{body}");
         assert_eq!(body["value"][0]["properties"]["status"], "completed", "{body}");
     };
-    let (ended, ()) = tokio::join!(run(config(folder.path(), address), &supervisor, &deadline), story);
+    let (ended, ()) = tokio::join!(
+        run(config(folder.path(), address), Signals::listen().unwrap(), &supervisor, &deadline),
+        story
+    );
     assert!(ended.is_err());
 }
 

@@ -10,6 +10,7 @@ mod connections;
 mod crash;
 mod credential;
 mod data_directory;
+mod demo;
 mod docs;
 mod doctor;
 mod firing;

@@ -41,26 +41,19 @@ impl Server {
     /// The same by a command that has an environment, a place for its log, or a folder that it runs in.
     pub(crate) fn start_as(command: &mut Command, data: &Path, arguments: &[&str]) -> Self {
         let listen = if arguments.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] };
-        let mut child = command
-            .args(["serve", "--data"])
-            .arg(data)
-            .args(listen)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, lines) = mpsc::channel();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
+        let (child, lines) = spawn(command.args(["serve", "--data"]).arg(data).args(listen).args(arguments));
         let first = lines.recv_timeout(SOON).expect("the server says where it listens");
-        let address = first.split("://").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+        let address = address_of(&first);
         Self { child, address, lines, said: vec![first] }
+    }
+
+    /// Starts a demo and waits until it has made its past, however long that takes.
+    pub(crate) fn start_demo(command: &mut Command, arguments: &[&str]) -> Self {
+        let (child, lines) = spawn(command.arg("demo").args(arguments));
+        let first = lines.recv().expect("the demo says what it has");
+        let second = lines.recv().expect("the demo says where it listens");
+        let address = address_of(&second);
+        Self { child, address, lines, said: vec![first, second] }
     }
 
     /// Starts a server and kills it after some time, wherever it is then.
@@ -144,6 +137,26 @@ impl Server {
     pub(crate) fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
+}
+
+/// Starts a process, and reads what it says.
+fn spawn(command: &mut Command) -> (Child, Receiver<String>) {
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let (sender, lines) = mpsc::channel();
+    let output = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        for line in output.lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    (child, lines)
+}
+
+/// Where a server listens, of the line that says so.
+fn address_of(line: &str) -> String {
+    line.split("://").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned()
 }
 
 /// One request to an address, on a connection of its own.
