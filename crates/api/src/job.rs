@@ -49,10 +49,13 @@ async fn find_id(state: &ApiState, key: &JobKey) -> Result<(JobId, JobKey), ApiE
 }
 
 /// Those of some jobs that are in flight. Only due jobs can be, so the store is asked about few.
-async fn in_flight(state: &ApiState, jobs: &[Job]) -> Result<Vec<JobId>, ApiError> {
+pub(crate) async fn in_flight(
+    state: &ApiState,
+    jobs: impl IntoIterator<Item = &Job>,
+) -> Result<Vec<JobId>, ApiError> {
     let now = state.now();
     let is_due = |job: &&Job| job.progress.entry.is_some_and(|entry| entry.due_at <= now);
-    let due: Vec<JobId> = jobs.iter().filter(is_due).map(|job| job.id).collect();
+    let due: Vec<JobId> = jobs.into_iter().filter(is_due).map(|job| job.id).collect();
     if due.is_empty() {
         return Ok(due);
     }

@@ -42,6 +42,7 @@ mod subscription;
 mod token;
 mod traffic;
 mod unreadable;
+mod view;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
     audit, collection, doctor, group, health, job, keys, me, openapi, provider, resource, session, sign_in,
-    subscription, token,
+    subscription, token, view,
 };
 
 const GET: &[&str] = &["GET"];
@@ -92,6 +92,8 @@ pub const ROUTES: &[Route] = {
         route(ListAudit, "listAudit", GET, Everything, "audit", Read, AUDIT),
         route(VerifyAudit, "verifyAudit", GET, Everything, "audit/verification", Read, AUDIT),
 
+        route(SearchJobs, "searchJobs", GET, Everything, "jobs", Read, JOBS),
+
         route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
         route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
         route(RegisterProvider, "registerProvider", POST, Subscription,
@@ -169,6 +171,7 @@ pub(crate) enum Endpoint {
     ListResourcesOfGroup,
     ListAudit,
     VerifyAudit,
+    SearchJobs,
     ListProviders,
     GetProvider,
     RegisterProvider,
@@ -247,6 +250,7 @@ pub(crate) async fn answer(
         }
         Endpoint::ListAudit => audit::list(state, call).await,
         Endpoint::VerifyAudit => audit::verify(state, call).await,
+        Endpoint::SearchJobs => view::jobs(state, asked, call).await,
         Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
         Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
         Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,

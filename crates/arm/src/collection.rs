@@ -315,7 +315,7 @@ fn render_quota(quota: &Quota) -> Json<'_> {
     members.into()
 }
 
-fn state_name(state: CollectionState) -> &'static str {
+pub(crate) fn state_name(state: CollectionState) -> &'static str {
     match state {
         CollectionState::Enabled => "Enabled",
         CollectionState::Disabled => "Disabled",

@@ -49,6 +49,24 @@ pub enum ActionKind {
     ServiceBusTopic(ServiceBusMessage),
 }
 
+/// The name of a kind of action, without what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ActionType {
+    /// An HTTP request.
+    Http,
+    /// A message into an Azure Storage queue.
+    StorageQueue,
+    /// A message into a Service Bus queue.
+    ServiceBusQueue,
+    /// A message to a Service Bus topic.
+    ServiceBusTopic,
+}
+
+impl ActionType {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Http, Self::StorageQueue, Self::ServiceBusQueue, Self::ServiceBusTopic];
+}
+
 /// Whom an action calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target<'a> {
@@ -64,6 +82,16 @@ pub enum Target<'a> {
 }
 
 impl ActionKind {
+    /// Which kind it is.
+    pub fn action_type(&self) -> ActionType {
+        match self {
+            Self::Http(_) => ActionType::Http,
+            Self::StorageQueue(_) => ActionType::StorageQueue,
+            Self::ServiceBusQueue(_) => ActionType::ServiceBusQueue,
+            Self::ServiceBusTopic(_) => ActionType::ServiceBusTopic,
+        }
+    }
+
     /// How it authenticates with its target, if plans may forbid that.
     pub fn authentication(&self) -> Option<&Authentication> {
         match self {

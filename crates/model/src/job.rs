@@ -61,6 +61,13 @@ pub struct Job {
     pub revision: i64,
 }
 
+impl Job {
+    /// Whether its latest occurrence failed for good, or is being tried again.
+    pub fn failing(&self) -> bool {
+        self.progress.last_failed || self.progress.entry.is_some_and(|entry| entry.started())
+    }
+}
+
 /// Whether a job has a future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobState {

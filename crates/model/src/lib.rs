@@ -23,14 +23,17 @@ mod job;
 mod key;
 pub mod ledger;
 mod plan;
+mod recent;
 mod scope;
+mod search;
 mod secret;
 mod uri;
 mod watch;
 
 pub use action::{
-    Action, ActionKind, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX, HttpAction,
-    QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Target, Transport,
+    Action, ActionKind, ActionType, Authentication, BrokeredProperties, Certificate, ERROR_ACTION_DEPTH_MAX,
+    HttpAction, QueueMessage, Retries, RetryPolicy, ServiceBusAuthentication, ServiceBusMessage, Target,
+    Transport,
 };
 pub use chain::Chain;
 pub use clock::{Clock, ClockPause, RandomSource, guid};
@@ -43,7 +46,9 @@ pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, OccurrenceRange, P
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};
 pub use punctual_recurrence::TICK;
+pub use recent::{RecentOutcome, RecentPast};
 pub use scope::{Level, Scope};
+pub use search::{JobFilter, JobSort, SearchPlace};
 pub use secret::Secret;
 pub use uri::{split_user_info, usual_authority, with_user_info};
 pub use watch::{ClockEvent, ClockNews, ClockReading, ClockWatch};

@@ -29,6 +29,7 @@ typed! {
     &str => TEXT,
     Vec<u8> => BYTEA,
     &[u8] => BYTEA,
+    Option<&str> => TEXT,
     Option<i64> => INT8,
     Option<i16> => INT2,
     Option<Vec<u8>> => BYTEA,

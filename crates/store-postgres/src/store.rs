@@ -9,6 +9,7 @@ mod resources;
 mod roster;
 mod sessions;
 mod survey;
+mod views;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};

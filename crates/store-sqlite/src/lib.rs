@@ -34,6 +34,7 @@ mod reader;
 mod row;
 mod schema;
 mod seals;
+mod search;
 mod shared_claims;
 mod standing;
 mod stopped;

@@ -67,6 +67,13 @@ fn hot_queries_use_their_indexes() {
     check(query::job_of_key, "INDEX jobs_by_key (<expr>=?)");
     check(query::job_count_of_key, "INDEX jobs_by_key (<expr>=?)");
     check(query::stored_specs, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
+    check(query::search_by_name, "SEARCH j USING INDEX jobs_by_folded (name_folded>?)");
+    check(query::search_by_due, "SEARCH a USING INDEX agenda_by_due (due_at>?)");
+    check(query::search_resting, "SEARCH a USING INDEX agenda_resting (job>?)");
+    check(query::search_scope, "SEARCH c USING COVERING INDEX collections_by_name (subscription_folded=?)");
+    check(query::search_scope, "SEARCH j USING INDEX jobs_by_name (collection=?)");
+    check(query::recent_records, "SEARCH history USING INDEX history_by_attempt (job=?)");
+    check(query::recent_skips, "SEARCH skips USING INDEX skips_by_job (job=?)");
     check(query::reseal_job, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
 }
 

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("audit", include_str!("../migrations/0007_audit.sql")),
     ("sessions", include_str!("../migrations/0008_sessions.sql")),
     ("keys", include_str!("../migrations/0009_keys.sql")),
+    ("search", include_str!("../migrations/0010_search.sql")),
 ];
 
 /// The version of the schema that this program writes.

@@ -8,6 +8,7 @@ mod resources;
 mod seals;
 mod sessions;
 mod survey;
+mod views;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -9,6 +9,7 @@ mod audit;
 mod collection;
 mod grants;
 mod number;
+mod peek;
 mod seal;
 mod session;
 mod spec;
@@ -19,6 +20,7 @@ use thiserror::Error;
 pub use audit::{decode_audit, encode_audit};
 pub use grants::{decode_grants, encode_grants};
 pub use number::Number;
+pub use peek::{ActionFacts, action_facts};
 pub use seal::wipe;
 pub use session::{decode_session_holder, encode_session_holder};
 

@@ -29,6 +29,7 @@ pub mod sessions;
 pub mod settlement;
 pub mod shared;
 pub mod survey;
+pub mod views;
 pub mod world;
 
 /// What makes a store, or says that there is none.
@@ -254,6 +255,12 @@ macro_rules! conformance_of_jobs {
             unclaimed_entries_come_earliest_first
             held_are_the_claims
         }
+        $crate::conformance_cases! { $make, views:
+            a_search_finds_what_its_filter_says
+            pages_of_a_search_are_complete_while_jobs_change
+            a_search_looks_at_no_more_than_it_may
+            recent_outcomes_are_the_latest
+        }
     };
 }
 
@@ -296,6 +303,7 @@ mod tests {
             include_str!("conformance/settlement.rs"),
             include_str!("conformance/shared.rs"),
             include_str!("conformance/survey.rs"),
+            include_str!("conformance/views.rs"),
         ] {
             for case in file.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
                 let name = case.split(['(', '<']).next().unwrap();

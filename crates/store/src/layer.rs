@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use punctual_model::audit::AuditEntry;
 use punctual_model::decide::Repair;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, Skip};
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, RecentPast, Skip};
 use tokio::sync::watch;
 
 use crate::{
     Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
     CollectionEvidence, CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobWrite, JobsAsk, Node, NodeReport, NodeStanding, Page, Repaired, Resources,
-    Roster, Settled, Settlement, Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk,
-    WriteError,
+    HistoryAsk, HistoryCursor, JobCount, JobSearch, JobSearchPage, JobWrite, JobsAsk, Node, NodeReport,
+    NodeStanding, Page, Repaired, Resources, Roster, Settled, Settlement, Store, StoredRecord, Survey,
+    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Views, WriteError,
 };
 
 /// Makes [`Layer`] of the methods of a store, and makes a store of every layer.
@@ -138,4 +138,9 @@ layer! {
         boot() -> Option<BootInstant>;
         report(report: NodeReport) -> ();
     }
+    Views {
+        search(search: &JobSearch) -> Result<JobSearchPage, Trouble>;
+        search_count(search: &JobSearch) -> Result<JobCount, Trouble>;
+        recent(jobs: &[JobId], limit: usize) -> Result<Vec<RecentPast>, Trouble>;
+    } at once {}
 }

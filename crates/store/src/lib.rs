@@ -1,8 +1,8 @@
 //! The store interface: what Punctual asks of whatever keeps its jobs.
 //!
-//! Nine traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
+//! Ten traits by who needs them: [`Resources`] for the API, [`Agenda`] and [`Roster`] for the runner,
 //! [`Archive`] for readers of history, [`Survey`] for the inspector, [`Callers`] and [`Sessions`] for authentication,
-//! [`AuditLog`] for the audit log, [`Seals`] for whoever rotates keys. Every
+//! [`AuditLog`] for the audit log, [`Seals`] for whoever rotates keys, [`Views`] for what pages show while it changes. Every
 //! method is one transaction; every list is bounded; the time is always an argument. The conformance suite, not
 //! these comments, defines a store.
 //!
@@ -41,6 +41,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod vault;
+mod views;
 
 pub use agenda::{Agenda, BEGUN_IS_GOOD_FOR, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
 pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
@@ -69,9 +70,14 @@ pub use sessions::{SESSIONS_MAX, SESSIONS_PER_CALLER_MAX, Sessions};
 pub use survey::{
     CollectionEvidence, Extent, FAULTED_COUNT_MAX, HeldClaim, Survey, SurveyAsk, Unclaimed, UnclaimedAsk,
 };
+pub use target::shown_target;
 pub use vault::{SealContext, Vault, VaultError};
+pub use views::{
+    COUNTED_MAX, Candidate, JobCount, JobSearch, JobSearchPage, PIECE_MAX, PIECE_MIN, Picker, Views,
+    WalkPlace,
+};
 
 /// All that concerns jobs. Tokens are not part of it: who runs jobs has no business with them.
-pub trait Store: Resources + Agenda + Archive + Survey + Roster {}
+pub trait Store: Resources + Agenda + Archive + Survey + Roster + Views {}
 
-impl<T: Resources + Agenda + Archive + Survey + Roster> Store for T {}
+impl<T: Resources + Agenda + Archive + Survey + Roster + Views> Store for T {}

@@ -11,6 +11,7 @@ mod repair;
 mod resources;
 mod sessions;
 mod survey;
+mod views;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! The target of an action, as a short text by which slots are counted.
 
-use punctual_model::{Job, Target, usual_authority};
+use punctual_model::{ActionKind, Job, Target, usual_authority};
 use url::Url;
 
 /// The target of the step that the entry of a job is at.
@@ -31,6 +31,24 @@ fn authority(uri: &str) -> String {
             authority.rsplit('@').next().unwrap_or_default().to_lowercase()
         }
     }
+}
+
+/// Whom an action calls, as lists show it: a host and port such as `example.com:443`, or a part of a service such as
+/// `queue:account`.
+pub fn shown_target(action: &ActionKind) -> String {
+    shown(action.target())
+}
+
+/// A target as lists show and filter it: the host and port of a URI, also if the port is the usual one, or the service and the
+/// name.
+pub(crate) fn shown(target: Target<'_>) -> String {
+    let uri = match target {
+        Target::Uri(uri) => uri,
+        Target::Named { service, name } => return format!("{service}:{}", name.to_lowercase()),
+    };
+    let parsed = Url::parse(uri).ok();
+    let place = parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+    place.map_or_else(|| authority(uri), |(host, port)| format!("{host}:{port}"))
 }
 
 #[cfg(test)]
@@ -71,6 +89,16 @@ mod tests {
         check("http://a1.b2c/", "a1.b2c");
         check("nonsense", "nonsense");
         check("http://user:pw@Example.com:99999/x?y", "example.com:99999");
+    }
+
+    #[test]
+    fn a_shown_target_has_its_port() {
+        let check = |target: Target<'_>, expected: &str| assert_eq!(shown(target), expected);
+        check(Target::Uri("https://Example.com/a?b"), "example.com:443");
+        check(Target::Uri("http://user:pw@example.com/"), "example.com:80");
+        check(Target::Uri("https://example.com:8443"), "example.com:8443");
+        check(Target::Uri("nonsense"), "nonsense");
+        check(Target::Named { service: "queue", name: "Account" }, "queue:account");
     }
 
     #[test]

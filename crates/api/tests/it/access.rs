@@ -57,6 +57,7 @@ const CONTRACT: &str = "
     listResourcesOfGroup          reader in
     listAudit                     owner in
     verifyAudit                   owner
+    searchJobs                    reader in
     listProviders                 reader in
     getProvider                   reader in
     registerProvider              contributor

@@ -29,6 +29,7 @@ mod patch;
 mod polls;
 mod quota;
 mod recurrence;
+mod search;
 mod secret;
 mod session;
 mod sign_in;

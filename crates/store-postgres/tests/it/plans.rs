@@ -9,7 +9,7 @@ use punctual_model::RecordStatus;
 use punctual_store::conformance::world::{World, a_record, a_skip, at};
 use punctual_store::conformance::{
     agenda, audit, callers, claims, edits, history, housekeeping, repair, resources, sessions, settlement,
-    survey,
+    survey, views,
 };
 use punctual_store::{Archive, Resources, Roster, Store};
 use punctual_store_postgres::PostgresStore;
@@ -107,6 +107,10 @@ async fn nothing_that_grows_is_scanned() {
         survey::a_page_ends_where_its_records_do
         survey::unclaimed_entries_come_earliest_first
         survey::record_facts_have_no_gap_and_no_duplicate
+        views::a_search_finds_what_its_filter_says
+        views::pages_of_a_search_are_complete_while_jobs_change
+        views::a_search_looks_at_no_more_than_it_may
+        views::recent_outcomes_are_the_latest
     }
     run! { server, dyn punctual_store::Callers:
         callers::a_replaced_token_keeps_its_name
