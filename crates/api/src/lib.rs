@@ -22,6 +22,7 @@ mod job;
 mod keys;
 mod limit;
 mod me;
+mod metrics;
 mod openapi;
 mod operation;
 mod origin;

@@ -38,7 +38,7 @@ impl Route {
             Me | SignOut => Right::Known,
             // Says nothing of what is on the server.
             Welcome => Right::Within(Role::Reader),
-            Doctor | Describe => Right::On(Role::Reader),
+            Doctor | Metrics | Describe => Right::On(Role::Reader),
             // Clients ask these first, whatever the caller may do in the subscription.
             ListTenants | ListSubscriptions | GetSubscription | ListLocations => Right::Within(Role::Reader),
             ListProviders | GetProvider | GetGroupOperation => Right::Within(Role::Reader),

@@ -11,8 +11,8 @@ use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
-    audit, collection, doctor, group, health, job, keys, me, openapi, provider, resource, session, sign_in,
-    subscription, token, view,
+    audit, collection, doctor, group, health, job, keys, me, metrics, openapi, provider, resource, session,
+    sign_in, subscription, token, view,
 };
 
 const GET: &[&str] = &["GET"];
@@ -53,6 +53,7 @@ pub const ROUTES: &[Route] = {
         route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
         route(Ready, "ready", GET_OR_HEAD, Everything, "readyz", Probe, "Punctual/health"),
         route(Doctor, "doctor", GET_OR_HEAD, Everything, "doctor", Read, "Punctual/doctor"),
+        route(Metrics, "metrics", GET_OR_HEAD, Everything, "metrics", Read, "Punctual/metrics"),
         route(Describe, "describe", GET_OR_HEAD, Everything, "openapi.json", Read, "Punctual/openapi"),
 
         route(CloudMetadata, "cloudMetadata", GET, Everything, "metadata/endpoints", Probe, SIGN_IN),
@@ -140,6 +141,7 @@ pub(crate) enum Endpoint {
     Live,
     Ready,
     Doctor,
+    Metrics,
     Describe,
     CloudMetadata,
     OpenIdConfiguration,
@@ -214,6 +216,7 @@ pub(crate) async fn answer(
         Endpoint::Live => health::live(),
         Endpoint::Ready => health::ready(state).await,
         Endpoint::Doctor => doctor::get(state).await,
+        Endpoint::Metrics => metrics::get(state, call).await,
         Endpoint::Describe => openapi::get(),
         Endpoint::CloudMetadata => sign_in::metadata(state, call),
         Endpoint::OpenIdConfiguration => sign_in::configuration(state, call),

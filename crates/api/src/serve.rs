@@ -10,6 +10,7 @@ use http::{Method, Request, Response, header};
 use punctual_arm::{ApiError, split_path};
 use punctual_model::Scope;
 use punctual_model::audit::AuditOutcome;
+use tokio::time::Instant;
 
 use crate::access::Unidentified;
 use crate::answer::{Answer, Ids};
@@ -23,9 +24,11 @@ use crate::{prefix, refused};
 
 /// Answers a request. Every error is an answer, too.
 pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<Body>) -> Response<Body> {
+    let began = Instant::now();
     let (parts, body) = unprefixed(request, &state);
     let ids = Ids::new(&state);
     let found = Operation::find(parts.method.as_str(), parts.uri.path());
+    let operation = found.as_ref().ok().map(|operation| operation.route.name);
     let answer = match refused::check(&parts, &found, &state.settings) {
         Err(error) => Err(refuse(&state, &parts, error)),
         Ok(()) => {
@@ -38,7 +41,24 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
             answer(&state, call, UnreadBody(body), &parts.method, found).await
         }
     };
-    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
+}
+
+/// A request that has been answered.
+struct Asked<'a> {
+    ids: Ids,
+    parts: &'a Parts,
+    /// The name of its operation, if it has one.
+    operation: Option<&'static str>,
+    began: Instant,
+}
+
+/// Makes the response and counts it.
+fn respond(state: &ApiState, answer: Result<Answer, ApiError>, asked: &Asked<'_>) -> Response<Body> {
+    let answer = answer.unwrap_or_else(|error| Answer::error(&error));
+    let response = answer.into_response(&asked.ids, &asked.parts.method);
+    state.metrics.request(asked.operation, response.status().as_u16(), asked.began.elapsed());
+    response
 }
 
 /// Takes a request apart. The path of the public URL, if the proxy has passed it on, is left away.
@@ -154,9 +174,12 @@ pub(crate) async fn serve_health(
     State(state): State<Arc<ApiState>>,
     request: Request<Body>,
 ) -> Response<Body> {
+    let began = Instant::now();
     let (parts, body) = unprefixed(request, &state);
-    let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
-    let answer = match find_among(&served, &parts, &state) {
+    let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor, Endpoint::Metrics];
+    let found = find_among(&served, &parts, &state);
+    let operation = found.as_ref().ok().map(|operation| operation.route.name);
+    let answer = match found {
         Err(error) => Err(error),
         Ok(operation) => {
             let call = Call::new(&parts, &state);
@@ -164,7 +187,7 @@ pub(crate) async fn serve_health(
         }
     };
     let ids = Ids::new(&state);
-    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
 }
 
 /// Answers a request of a probe or a scraper, and asks nobody who they are. It is for a listener that only they can
@@ -173,16 +196,19 @@ pub(crate) async fn serve_monitoring(
     State(state): State<Arc<ApiState>>,
     request: Request<Body>,
 ) -> Response<Body> {
+    let began = Instant::now();
     let (parts, body) = request.into_parts();
-    let served = [Endpoint::Live, Endpoint::Ready, Endpoint::Doctor];
-    let answer = match find_among(&served, &parts, &state) {
+    let served = [Endpoint::Live, Endpoint::Ready, Endpoint::Doctor, Endpoint::Metrics];
+    let found = find_among(&served, &parts, &state);
+    let operation = found.as_ref().ok().map(|operation| operation.route.name);
+    let answer = match found {
         Err(error) => Err(error),
         Ok(operation) => {
             route::answer(&operation, &state, &Call::new(&parts, &state), UnreadBody(body)).await
         }
     };
     let ids = Ids::new(&state);
-    answer.unwrap_or_else(|error| Answer::error(&error)).into_response(&ids, &parts.method)
+    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
 }
 
 /// The operation of a request where only a few are served.

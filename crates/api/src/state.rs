@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use punctual_arm::Locations;
+use punctual_metrics::{Metrics, Sampler};
 use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
@@ -29,6 +30,10 @@ pub struct ApiState {
     pub keys: Arc<dyn KeyKeeper>,
     /// Counts the connections of callers.
     pub traffic: Arc<Traffic>,
+    /// Counts the requests, among others.
+    pub metrics: Arc<Metrics>,
+    /// Reads the figures that nobody counts.
+    pub sampler: Arc<dyn Sampler>,
     /// Holds callers to their limits.
     pub limiter: Limiter,
     /// What can be set.

@@ -14,6 +14,7 @@ mod inspect;
 mod issuer;
 mod listener;
 mod log;
+mod metrics;
 mod own;
 mod page;
 mod refused;
@@ -29,13 +30,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use punctual_api::{ApiState, Hosts, Limiter, Openers, Traffic};
+use punctual_api::{ApiState, Hosts, Limiter, Openers, ROUTES, Traffic};
 use punctual_arm::Locations;
+use punctual_metrics::Metrics;
 use punctual_model::audit::AuditEntry;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
-use punctual_runner::{Failure, Supervisor};
+use punctual_runner::{Failure, Log, Observer, Supervisor};
 use punctual_store::{Store, Vault};
-use punctual_store_sqlite::{Alarm, DataDirectory, OpenError, Options as StoreOptions, SqliteStore};
+use punctual_store_sqlite::{Alarm, DataDirectory, Meter, OpenError, Options as StoreOptions, SqliteStore};
 
 use self::access::Attending;
 use self::audit::Auditing;
@@ -45,6 +47,7 @@ pub(crate) use self::demo::demo;
 use self::descriptors::Share;
 use self::gate::Gate;
 use self::listener::Stopper;
+use self::metrics::{Counting, ServerSampler};
 use self::reseal::Resealing;
 use self::stop::{Signals, Started};
 use self::tls::{Name, Tls};
@@ -112,18 +115,33 @@ async fn run(
     let clock = schedule_clock(&config);
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
     let note = config.audit.enabled.then(|| keys::note_of("Punctual/keys/rotate/action"));
+    let metrics = Arc::new(Metrics::new(ROUTES.iter().map(|route| route.name)));
+    let watchers = Watchers { alarm: alarm(supervisor), meter: meter(&metrics) };
     let OpenedStore { store: opened, keeper } =
-        open_store(&config.data, &random, alarm(supervisor), credential_headers.clone(), note)?;
+        open_store(&config.data, &random, watchers, credential_headers.clone(), note)?;
     keeper.watch();
     let access = access::open(&config, opened.clone()).await?;
     let auditor = audit::open(&config.audit, opened.clone());
     let store: Arc<dyn Store> = opened;
     tls.as_mut().map(Tls::save).transpose()?;
 
-    let start = |actions| fire::start(&config, actions, &store, &clock, &random, supervisor);
+    let observer: Arc<dyn Observer> = Arc::new(Counting { log: Log, metrics: Arc::clone(&metrics) });
+    let start = |actions| fire::start(&config, actions, &store, &clock, &random, observer, supervisor);
     let (running, status) = actions.map(start).transpose()?.unzip();
-    let (inspector, inspecting) = inspect::start(&config.inspector, &store, &clock, status, supervisor);
+    let (inspector, inspecting) =
+        inspect::start(&config.inspector, &store, &clock, status.clone(), supervisor);
     let traffic = Arc::new(Traffic::default());
+    let sampler = ServerSampler {
+        store: Arc::clone(&store),
+        clock: Arc::clone(&clock),
+        inspection: inspector.clone(),
+        status,
+        traffic: Arc::clone(&traffic),
+        data: config.data.dir.clone(),
+        certificate_expires_at: tls.as_ref().and_then(|tls| tls.expires_at),
+        started_at: real_now(),
+        reading: Arc::default(),
+    };
     let state = ApiState {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
@@ -133,6 +151,8 @@ async fn run(
         auditor: Arc::clone(&auditor),
         keys: Arc::<Keeper>::clone(&keeper),
         traffic: Arc::clone(&traffic),
+        metrics,
+        sampler: Arc::new(sampler),
         limiter: Limiter::new(config.limits.of_callers()),
         settings: punctual_api::Settings {
             locations: locations(&config),
@@ -186,7 +206,7 @@ async fn run(
     };
     if let Some(monitoring) = monitoring {
         if let Ok(address) = monitoring.local_addr() {
-            tracing::info!(%address, "health and doctor are served without asking for a token");
+            tracing::info!(%address, "health, doctor and metrics are served without asking for a token");
         }
         let connections =
             Connections::new(punctual_api::monitoring_router(state), None, Arc::clone(&refused));
@@ -243,6 +263,19 @@ fn alarm(supervisor: &Supervisor) -> Alarm {
     Alarm::new(move |task, panic| supervisor.note(Failure::of_panic(task, panic)))
 }
 
+/// Has the commits of the store counted.
+fn meter(metrics: &Arc<Metrics>) -> Meter {
+    let metrics = Arc::clone(metrics);
+    Meter::new(move |writes, took| metrics.commit(writes, took))
+}
+
+/// Who is told what the threads of the store do.
+#[derive(Default)]
+pub(crate) struct Watchers {
+    pub(crate) alarm: Alarm,
+    pub(crate) meter: Meter,
+}
+
 /// A store, and the keys that it is sealed with.
 pub(crate) struct OpenedStore {
     pub(crate) store: Arc<SqliteStore>,
@@ -254,7 +287,7 @@ pub(crate) struct OpenedStore {
 pub(crate) fn open_store(
     data: &Data,
     random: &Arc<dyn RandomSource>,
-    alarm: Alarm,
+    watchers: Watchers,
     credential_headers: CredentialHeaders,
     note: Option<AuditEntry>,
 ) -> anyhow::Result<OpenedStore> {
@@ -263,7 +296,8 @@ pub(crate) fn open_store(
     let vault = Arc::new(Vault::new(&keys.ring).with_credential_headers(credential_headers));
     let mut options = StoreOptions::new(&data.dir, Arc::clone(&vault), Arc::clone(random));
     options.new_keys = keys.are_new();
-    options.alarm = alarm;
+    options.alarm = watchers.alarm;
+    options.meter = watchers.meter;
     options.note = note;
     let store = SqliteStore::open_in(directory, options).map_err(|error| wrong_keys(error, &keys.source))?;
     keys.keep()?;

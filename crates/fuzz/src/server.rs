@@ -10,9 +10,10 @@ use http::Request;
 use jiff::{SignedDuration, Timestamp};
 use punctual_api::{
     Access, AccessMode, ApiState, Auditor, Hosts, IssuerSettings, IssuerTransport, KeyKeeper, KeyProblem,
-    Keys, Limiter, Openers, Rule, Settings,
+    Keys, Limiter, Openers, ROUTES, Rule, Settings,
 };
 use punctual_jwt::SigningKey;
+use punctual_metrics::{Metrics, Sample};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::audit::AuditEntry;
 use punctual_model::inspect::{Inspection, Report, Subject};
@@ -84,6 +85,8 @@ impl Server {
             inspection: Arc::new(Silent),
             access: Arc::clone(&access),
             traffic: Arc::default(),
+            metrics: Arc::new(Metrics::new(ROUTES.iter().map(|route| route.name))),
+            sampler: Arc::new(Sample::default()),
             limiter: Limiter::new(settings.caller_limits),
             settings,
             openers: Openers::default(),

@@ -57,6 +57,6 @@ pub use observer::{Attempting, Event, Loss, Observer};
 pub use repair::RepairReport;
 pub use runner::{Runner, Running};
 pub use settings::Settings;
-pub use status::RunnerStatus;
+pub use status::{RunnerLoad, RunnerStatus};
 pub use steps::{Report, Steps};
 pub use supervisor::{Failure, Supervisor, Tasks};

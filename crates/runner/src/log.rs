@@ -35,6 +35,14 @@ impl Observer for Log {
             Event::Lost { fence, job, loss } => {
                 tracing::trace!(job = job.0, fence = fence.0, ?loss, "lost");
             }
+            Event::Batch { size, took, recorded } => {
+                tracing::trace!(
+                    size,
+                    took_ms = took.as_secs_f64() * 1_000.0,
+                    recorded,
+                    "a batch was recorded"
+                );
+            }
         }
     }
 }

@@ -33,6 +33,7 @@ use self::release::Releasing;
 use self::timer::TimerQueue;
 use crate::hold::{DroppedClaims, Held, Hold};
 use crate::slots::{Caps, Slots};
+use crate::status::RunnerLoad;
 use crate::{Event, Loss, Observer, Settings};
 
 pub(crate) use self::claim::{ClaimerStep, Rest};
@@ -147,6 +148,26 @@ impl Machine {
             full: self.slots.free() < self.worth_claiming(),
             targets: self.slots.full_targets(uptime).into_iter().collect(),
             parked: self.slots.parked(),
+        }
+    }
+
+    /// How busy it is. Walks over the claims that are due and wait, of which there are not many more than slots.
+    pub(crate) fn load(&self) -> RunnerLoad {
+        let waiting = self.slots.parked_claims().chain(self.beginning.waiting());
+        let due_at = |held: &Held| held.claim.job.progress.entry.map(|entry| entry.due_at);
+        let (mut waiting_count, mut oldest_due_at) = (0, None);
+        for held in waiting {
+            waiting_count += 1;
+            oldest_due_at = [oldest_due_at, due_at(held)].into_iter().flatten().min();
+        }
+        RunnerLoad {
+            slot_count_max: self.settings.slots,
+            claim_count: self.slots.taken(),
+            parked_count: self.slots.parked_claims().count(),
+            in_flight_count: self.slots.under_way(),
+            unrecorded_count: self.unrecorded(),
+            waiting_count,
+            oldest_due_at,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Observers are told what the runner does. Logs are made from it; metrics and live views can be.
+//! Observers are told what the runner does. Logs and metrics are made from it; live views can be.
 //!
 //! ```text
 //!   Claimed ─┬─> Begun ──> Fired ──> Ended ─┬─> Settled (and Skipped, for each skip that was recorded)
@@ -6,7 +6,10 @@
 //!            └───────────────────────────────> GivenBack
 //! ```
 //!
-//! Every claim ends in exactly one of settled, lost and given back.
+//! Every claim ends in exactly one of settled, lost and given back. Attempts are recorded in batches, each of which is an
+//! event, too.
+
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use punctual_model::{Firing, Job, JobId, Outcome, Skip};
@@ -60,6 +63,15 @@ pub enum Event<'a> {
         job: JobId,
         /// The reason.
         loss: Loss,
+    },
+    /// The store has answered a batch of attempts to record.
+    Batch {
+        /// How many attempts.
+        size: usize,
+        /// How long it took, in real time.
+        took: Duration,
+        /// Whether the store has taken them; if not, they are offered again.
+        recorded: bool,
     },
 }
 

@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use punctual_model::{Limits, decide};
-use punctual_store::{Settlement, Trouble};
+use punctual_store::{Settled, Settlement, Trouble};
 
+use crate::Event;
 use crate::context::RunnerContext;
 use crate::lane::{InHand, Next, rest};
 use crate::machine::{Machine, Open, RecorderStep};
@@ -51,11 +52,19 @@ pub(crate) async fn step(context: &RunnerContext) -> Next {
     // What was fired is not forgotten by a panic: it is offered again while the server stops.
     let unsure = |batch| drop(recorded(batch, Err(Trouble::Unsure { doing: "record what was fired" })));
     let in_hand = InHand::new(batch, unsure);
-    let answer =
-        if settlements.is_empty() { Ok(Vec::new()) } else { context.store.settle(settlements).await };
+    let answer = if settlements.is_empty() { Ok(Vec::new()) } else { settle(context, settlements).await };
     // Dropped without the lock of the machine.
     let _over = in_hand.take().map(|batch| recorded(batch, answer));
     Next::Again
+}
+
+/// Has the store record a batch, and tells how long that took.
+async fn settle(context: &RunnerContext, settlements: Vec<Settlement>) -> Result<Vec<Settled>, Trouble> {
+    let (size, began) = (settlements.len(), context.uptime());
+    let answer = context.store.settle(settlements).await;
+    let took = context.uptime().saturating_sub(began);
+    context.observer.hear(&Event::Batch { size, took, recorded: answer.is_ok() });
+    answer
 }
 
 /// A panic is a bug, reported when it happens; it must cost only this job.

@@ -268,9 +268,13 @@ impl Slots {
 
     /// All parked claims.
     pub(crate) fn parked(&self) -> HashSet<Fence> {
+        self.parked_claims().map(|held| held.hold.fence).collect()
+    }
+
+    pub(crate) fn parked_claims(&self) -> impl Iterator<Item = &Held> {
         let of_targets = self.targets.values().flat_map(|target| &target.parked);
         let of_collections = self.collections.values().flat_map(|collection| &collection.parked);
-        of_targets.chain(of_collections).map(|held| held.hold.fence).collect()
+        of_targets.chain(of_collections)
     }
 
     /// Takes all parked claims, for a stop.

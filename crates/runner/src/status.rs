@@ -1,7 +1,8 @@
-//! How busy a runner is, for the inspector.
+//! How busy a runner is, for the inspector and for metrics.
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use punctual_model::inspect::Finding;
 
 use crate::Runner;
@@ -10,8 +11,28 @@ use crate::context::RunnerContext;
 use crate::machine::SlotPressure;
 
 /// A handle that tells how busy a runner is while it runs.
+#[derive(Clone)]
 pub struct RunnerStatus {
     context: Arc<RunnerContext>,
+}
+
+/// How busy a runner is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunnerLoad {
+    /// How many claims may be held.
+    pub slot_count_max: usize,
+    /// How many claims are held. Those that wait for their collection take no slot, so there may be more than slots.
+    pub claim_count: usize,
+    /// How many claims are due and wait for a slot of their target or their collection.
+    pub parked_count: usize,
+    /// How many attempts are in flight.
+    pub in_flight_count: usize,
+    /// How many attempts have ended and are not recorded yet.
+    pub unrecorded_count: usize,
+    /// How many claims are due and have not begun, for whatever reason.
+    pub waiting_count: usize,
+    /// Since when the oldest of those is due.
+    pub oldest_due_at: Option<Timestamp>,
 }
 
 impl Runner {
@@ -22,6 +43,11 @@ impl Runner {
 }
 
 impl RunnerStatus {
+    /// How busy it is now.
+    pub fn load(&self) -> RunnerLoad {
+        self.context.machine().load()
+    }
+
     /// The findings about the clock, and the totals of each kind since the start.
     pub(crate) fn clock_findings(&self) -> (Vec<Finding>, Totals) {
         let context = &self.context;

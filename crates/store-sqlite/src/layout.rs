@@ -3,7 +3,7 @@
 /// The data file.
 pub const DATABASE: &str = "punctual.db";
 /// The write-ahead log: what was written and is not in the data file yet.
-pub(crate) const WAL: &str = "punctual.db-wal";
+pub const WAL: &str = "punctual.db-wal";
 /// The index of the write-ahead log.
 pub(crate) const SHM: &str = "punctual.db-shm";
 /// Names the process that owns the directory.

@@ -25,6 +25,7 @@ mod error;
 mod files;
 pub mod layout;
 mod lock;
+mod meter;
 mod open;
 mod outage;
 #[cfg(test)]
@@ -46,6 +47,7 @@ mod writer_state;
 
 pub use alarm::Alarm;
 pub use directory::DataDirectory;
+pub use meter::Meter;
 pub use open::{OpenError, Options, Synchronous};
 pub use stopped::{Keys, StoppedStore};
 pub use store::SqliteStore;

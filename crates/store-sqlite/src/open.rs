@@ -14,6 +14,7 @@ use crate::alarm::Alarm;
 use crate::directory::{DataDirectory, KEY_CHECK, sealed_count};
 use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
+use crate::meter::Meter;
 use crate::outage::Outage;
 use crate::seals::KEY_CHECK_TEXT;
 use crate::{access, audit, connection, query, schema, seals};
@@ -36,15 +37,17 @@ pub struct Options {
     pub note: Option<AuditEntry>,
     /// Who is told when one of the store's threads panics.
     pub alarm: Alarm,
+    /// Who is told what each COMMIT has cost.
+    pub meter: Meter,
 }
 
 impl Options {
     /// The default options.
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, random: Arc<dyn RandomSource>) -> Self {
         let synchronous = Synchronous::Full;
-        let alarm = Alarm::default();
+        let (alarm, meter) = (Alarm::default(), Meter::default());
         let (reader_count, new_keys, note) = (3, false, None);
-        Self { dir: dir.into(), vault, random, synchronous, reader_count, new_keys, note, alarm }
+        Self { dir: dir.into(), vault, random, synchronous, reader_count, new_keys, note, alarm, meter }
     }
 }
 

@@ -57,7 +57,7 @@ impl SqliteStore {
     pub fn open_in(directory: DataDirectory, options: Options) -> Result<Self, OpenError> {
         let dir = directory.dir.clone();
         let Opened { lock, mut conn, last, audit_key } = open::open(directory, &options)?;
-        let Options { vault, random, synchronous, reader_count, alarm, .. } = options;
+        let Options { vault, random, synchronous, reader_count, alarm, meter, .. } = options;
         let files = Files::new(&dir).map_err(|source| OpenError::Directory { dir: dir.clone(), source })?;
         let outages = Arc::new(Outages::new(&dir));
         let checkpointer = Checkpointer::start(&dir, synchronous, &mut conn, outages.clone(), &alarm)?;
@@ -66,7 +66,7 @@ impl SqliteStore {
         let first_fence = u64::try_from(random.random() >> 65).unwrap_or(0);
         let shared_claims = Arc::new(SharedClaims::new(first_fence));
         let state = WriterState::new(conn, vault.clone(), shared_claims.clone(), last);
-        let writer = Writer::start(state, checkpointer, &alarm).map_err(OpenError::Thread)?;
+        let writer = Writer::start(state, checkpointer, meter, &alarm).map_err(OpenError::Thread)?;
         let last_job = AtomicI64::new(last.job);
         let files = Arc::new(files);
         let token_changes = watch::Sender::new(0);

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::alarm::Alarm;
 use crate::checkpoint::Checkpointer;
 use crate::error::SqliteError;
+use crate::meter::Meter;
 use crate::writer_state::WriterState;
 use gathering::Gathering;
 
@@ -35,9 +36,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(state: WriterState, checkpointer: Checkpointer, alarm: &Alarm) -> io::Result<Self> {
+    pub(crate) fn start(
+        state: WriterState,
+        checkpointer: Checkpointer,
+        meter: Meter,
+        alarm: &Alarm,
+    ) -> io::Result<Self> {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let work = move || run(state, tasks, checkpointer);
+        let work = move || run(state, tasks, checkpointer, &meter);
         let thread = alarm.thread("store-writer".to_owned(), "writer of the store", work)?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
     }
@@ -98,7 +104,12 @@ impl<A: Send, W: FnMut(&mut WriterState) -> Result<A, SqliteError> + Send> Task 
     }
 }
 
-fn run(mut state: WriterState, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut checkpointer: Checkpointer) {
+fn run(
+    mut state: WriterState,
+    mut tasks: mpsc::Receiver<Box<dyn Task>>,
+    mut checkpointer: Checkpointer,
+    meter: &Meter,
+) {
     let mut group = Vec::with_capacity(GROUP);
     let mut gathering = Gathering::default();
     loop {
@@ -117,7 +128,7 @@ fn run(mut state: WriterState, mut tasks: mpsc::Receiver<Box<dyn Task>>, mut che
         let size = gather(&mut tasks, &mut group);
         gathering.wait(size, || gather(&mut tasks, &mut group));
         let size = group.len();
-        let cost = apply(&mut state, &mut group, &checkpointer);
+        let cost = apply(&mut state, &mut group, &checkpointer, meter);
         gathering.note(cost, size, tasks.len());
         if std::mem::take(&mut state.empties_log) {
             checkpointer.empty_soon();
@@ -137,9 +148,15 @@ fn gather(tasks: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Tas
 }
 
 /// Applies a group, and if that fails, each write alone; returns how long the COMMIT took.
-fn apply(state: &mut WriterState, group: &mut Vec<Box<dyn Task>>, checkpointer: &Checkpointer) -> Duration {
+fn apply(
+    state: &mut WriterState,
+    group: &mut Vec<Box<dyn Task>>,
+    checkpointer: &Checkpointer,
+    meter: &Meter,
+) -> Duration {
     match try_apply(state, group) {
         Ok(cost) => {
+            meter.committed(group.len(), cost);
             group.drain(..).for_each(|task| task.answer(None));
             cost
         }
@@ -151,7 +168,7 @@ fn apply(state: &mut WriterState, group: &mut Vec<Box<dyn Task>>, checkpointer: 
         }
         Err(_) => {
             state.roll_back();
-            let alone = group.drain(..).map(|task| apply(state, &mut vec![task], checkpointer));
+            let alone = group.drain(..).map(|task| apply(state, &mut vec![task], checkpointer, meter));
             alone.max().unwrap_or_default()
         }
     }
@@ -186,6 +203,7 @@ fn sweep(state: &mut WriterState, checkpointer: &Checkpointer) {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use punctual_model::RandomSource;
     use punctual_store::{KeyRing, Vault};
@@ -205,6 +223,10 @@ mod tests {
 
     /// A writer whose file may have so many pages: what a full disk is to SQLite.
     fn writer(dir: &std::path::Path, pages: u32) -> (Writer, Arc<Outages>) {
+        metered_writer(dir, pages, Meter::default())
+    }
+
+    fn metered_writer(dir: &std::path::Path, pages: u32, meter: Meter) -> (Writer, Arc<Outages>) {
         let vault = Arc::new(Vault::new(&KeyRing::generate(&Fixed)));
         let mut options = Options::new(dir, vault.clone(), Arc::new(Fixed));
         options.synchronous = Synchronous::Off;
@@ -215,7 +237,7 @@ mod tests {
             Checkpointer::start(dir, Synchronous::Off, &mut opened.conn, outages.clone(), &Alarm::default())
                 .unwrap();
         let state = WriterState::new(opened.conn, vault, Arc::new(SharedClaims::new(1)), opened.last);
-        (Writer::start(state, checkpointer, &Alarm::default()).unwrap(), outages)
+        (Writer::start(state, checkpointer, meter, &Alarm::default()).unwrap(), outages)
     }
 
     fn unregister(text: String) -> impl FnMut(&mut WriterState) -> Result<(), SqliteError> {
@@ -236,6 +258,22 @@ mod tests {
         };
         let over = tokio::time::timeout(Duration::from_secs(30), over).await;
         assert!(over.is_ok(), "the disk has space, and somebody sees that: {:?}", outages.now());
+    }
+
+    #[tokio::test]
+    async fn the_meter_is_told_of_every_write_that_was_committed_and_of_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&told);
+        let meter = Meter::new(move |writes, _| {
+            counted.fetch_add(writes, Ordering::SeqCst);
+        });
+        let (writer, _) = metered_writer(dir.path(), 60, meter);
+        for name in ["a", "b", "c"] {
+            writer.call("write", unregister(name.to_owned())).await.unwrap();
+        }
+        writer.call("fill it", unregister("x".repeat(1_000_000))).await.unwrap_err();
+        assert_eq!(told.load(Ordering::SeqCst), 3);
     }
 
     #[tokio::test]

@@ -26,6 +26,7 @@ const CONTRACT: &str = "
     live                          nobody
     ready                         nobody
     doctor                        reader
+    metrics                       reader
     describe                      reader
     cloudMetadata                 nobody
     openIdConfiguration           nobody

@@ -182,7 +182,7 @@ async fn pages_of_ours_and_clients_that_are_no_browsers_may() {
 async fn the_listener_for_probes_asks_nobody_and_serves_nothing_else() {
     let world = World::with_access(AccessMode::Auto);
     world.token("owner", &[(Role::Owner, "/")]).await;
-    for path in ["/healthz", "/readyz", "/doctor"] {
+    for path in ["/healthz", "/readyz", "/doctor", "/metrics"] {
         world.monitor(request("GET", path, (header::HOST, "127.0.0.1:8381"))).await.is(200);
     }
     for path in ["/", "/openapi.json", "/tokens", "/subscriptions/s/providers", "Jc"] {
@@ -195,6 +195,7 @@ async fn the_listener_for_probes_asks_nobody_and_serves_nothing_else() {
     }
     // No page of another site reads there what was found.
     world.monitor(request("GET", "/doctor", (header::HOST, "evil.example"))).await.is(421);
+    world.monitor(request("GET", "/metrics", (header::HOST, "evil.example"))).await.is(421);
     world.monitor(request("GET", "/healthz", (header::HOST, "evil.example"))).await.is(200);
 }
 

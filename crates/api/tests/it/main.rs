@@ -20,6 +20,7 @@ mod limit;
 mod limits;
 mod list;
 mod manager;
+mod metrics;
 mod mutation;
 mod occurrences;
 mod openapi;

@@ -12,8 +12,9 @@ use http_body_util::BodyExt;
 use jiff::{SignedDuration, Timestamp};
 use punctual_api::{
     Access, AccessMode, ApiState, Auditor, IssuerSettings, KeyKeeper, KeyProblem, KeyView, Keys, Limiter,
-    Openers, ResealingView, Settings,
+    Openers, ROUTES, ResealingView, Settings,
 };
+use punctual_metrics::{Metrics, Sample};
 use punctual_model::access::{Grant, Role, Token};
 use punctual_model::audit::AuditEntry;
 use punctual_model::decide::{self, Attempt};
@@ -181,6 +182,8 @@ impl World {
             inspection: inspector.clone(),
             access: access.clone(),
             traffic: Arc::default(),
+            metrics: Arc::new(Metrics::new(ROUTES.iter().map(|route| route.name))),
+            sampler: Arc::new(Sample::default()),
             limiter: Limiter::new(settings.caller_limits),
             settings: Settings {
                 tenant: TENANT.to_owned(),

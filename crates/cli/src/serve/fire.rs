@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use punctual_actions::{Actions, Egress, Sasl, Settings as ActionSettings};
 use punctual_model::{Clock, Firing, Go, Outcome, RandomSource};
-use punctual_runner::{Dispatcher, Log, Runner, RunnerStatus, Running, Settings, Supervisor};
+use punctual_runner::{Dispatcher, Observer, Runner, RunnerStatus, Running, Settings, Supervisor};
 use punctual_store::Store;
 
 use crate::clock::RealClock;
@@ -47,9 +47,10 @@ pub(super) fn start(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn RandomSource>,
+    observer: Arc<dyn Observer>,
     supervisor: &Supervisor,
 ) -> anyhow::Result<(Running, RunnerStatus)> {
-    let runner = runner(config, actions, store, clock, random, supervisor);
+    let runner = runner(config, actions, store, clock, random, observer, supervisor);
     let status = runner.status();
     Ok((runner.start().context("could not start the runner")?, status))
 }
@@ -61,6 +62,7 @@ pub(super) fn runner(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn RandomSource>,
+    observer: Arc<dyn Observer>,
     supervisor: &Supervisor,
 ) -> Runner {
     let settings = Settings {
@@ -74,7 +76,7 @@ pub(super) fn runner(
         ..Settings::default()
     };
     let (store, clock, random) = (Arc::clone(store), Arc::clone(clock), Arc::clone(random));
-    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, random, Arc::new(Log), settings);
+    let runner = Runner::new(store, Arc::new(Firer(actions)), clock, random, observer, settings);
     runner.supervised(supervisor)
 }
 

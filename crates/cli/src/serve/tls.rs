@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use punctual_store_sqlite::layout;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -24,6 +25,8 @@ pub(super) struct Tls {
     pub(super) certificate_file: PathBuf,
     /// The names of the certificate, in its own order.
     pub(super) names: Vec<Name>,
+    /// When the certificate expires, if it can be told.
+    pub(super) expires_at: Option<Timestamp>,
     /// The certificate in PEM, if it is self-signed.
     pub(super) self_signed: Option<String>,
     /// A new certificate that is to be saved in the data directory.
@@ -73,6 +76,7 @@ impl Tls {
         certificate_file: PathBuf,
     ) -> anyhow::Result<Self> {
         let names = chain.first().map(|certificate| names(certificate)).unwrap_or_default();
+        let expires_at = chain.first().and_then(|certificate| expires_at(certificate));
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut server = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -82,7 +86,7 @@ impl Tls {
             .map_err(|error| WrongUsage(format!("the certificate and the private key don't fit: {error}")))?;
         server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(server));
-        Ok(Self { acceptor, certificate_file, names, self_signed: None, made: None })
+        Ok(Self { acceptor, certificate_file, names, expires_at, self_signed: None, made: None })
     }
 
     /// The certificate in the data directory, or a new one for this machine and the address that it listens on.
@@ -128,6 +132,11 @@ impl Tls {
 
 fn unreadable(what: &str, path: &Path, error: &impl std::fmt::Display) -> WrongUsage {
     WrongUsage(format!("could not read the {what} {}: {error}", path.display()))
+}
+
+fn expires_at(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
 }
 
 /// The names of a certificate; none if it has none in a form that clients still accept.

@@ -9,7 +9,7 @@ use punctual_model::access::{Caller, Token, TokenId, TokenSecret};
 use punctual_model::audit::{AuditEntry, AuditOutcome, Author};
 use punctual_model::{CredentialHeaders, RandomSource, Scope};
 use punctual_store::{AuditLog, Callers, Refusal, WriteError};
-use punctual_store_sqlite::{Alarm, OpenError, SqliteStore, layout};
+use punctual_store_sqlite::{OpenError, SqliteStore, layout};
 use serde_json::Value;
 
 use crate::clock::real_now;
@@ -18,7 +18,7 @@ use crate::exit::WrongUsage;
 use crate::file_size;
 use crate::keys::{Keeper, note_of};
 use crate::random::SystemRandom;
-use crate::serve::{OpenedStore, open_store};
+use crate::serve::{OpenedStore, Watchers, open_store};
 
 pub(crate) struct Stopped {
     pub(crate) store: Arc<SqliteStore>,
@@ -40,7 +40,7 @@ impl Stopped {
         let opened = open_store(
             &Data { dir: dir.to_owned(), key_file },
             &random,
-            Alarm::default(),
+            Watchers::default(),
             CredentialHeaders::default(),
             Some(note_of("Punctual/keys/rotate/action")),
         )

@@ -163,7 +163,7 @@ fn paths(token_id: &str) -> Vec<String> {
         paths.extend(scopes.iter().map(|scope| format!("{scope}/{tail}")));
     }
     // What others serve for scrapers, should it ever be served here.
-    paths.extend(["/metrics", "/debug", "/status", "/config"].map(str::to_owned));
+    paths.extend(["/debug", "/status", "/config"].map(str::to_owned));
     paths
 }
 
@@ -324,6 +324,13 @@ fn secrets_are_nowhere_in_the_clear() {
     }
     let history = recorded.call_unheard(&root, "GET", &Server::path("/c/jobs/headers/history"), "").text;
     assert!(history.contains("***"), "the target's answer is shown without secrets: {history}");
+
+    let metrics = recorded.call_unheard(&root, "GET", "/metrics", "").text;
+    let fired = |outcome| {
+        let sample = format!("step=\"main\",try=\"first\",outcome=\"{outcome}\"}} ");
+        metrics.lines().any(|line| line.split_once(&sample).is_some_and(|(_, count)| count != "0"))
+    };
+    assert!(fired("succeeded") && fired("failed"), "the figures are of what was fired: {metrics}");
 
     for path in paths(&id) {
         for version in ApiVersion::ALL {

@@ -19,6 +19,7 @@ mod glossary;
 mod in_flight;
 mod keys;
 mod long_run;
+mod metrics;
 mod own_server;
 mod page;
 mod plans;

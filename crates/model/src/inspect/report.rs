@@ -121,6 +121,10 @@ pub struct Report {
     pub counts: Vec<KindCount>,
     /// The unclaimed entry that has been due for longest, at the last look.
     pub oldest_due: Option<DueEntry>,
+    /// How many unclaimed entries were due at the last look, up to the most that it reads.
+    pub due_count: u64,
+    /// When that look was, by the schedule's clock.
+    pub looked_at: Option<Timestamp>,
     /// The progress of the pass under way, from 0 to 1; none if none is.
     pub progress: Option<f64>,
     /// The last complete pass.

@@ -54,7 +54,12 @@ impl Inspector {
         let full_targets = pressure.as_ref().map(|pressure| pressure.targets.clone()).unwrap_or_default();
         let ask = UnclaimedAsk { until: at, limit: ENTRIES_MAX, full_targets };
         let entries = self.store.unclaimed(&ask).await?;
-        self.findings().oldest_due = entries.first().map(|entry| entry.due);
+        {
+            let mut findings = self.findings();
+            findings.oldest_due = entries.first().map(|entry| entry.due);
+            findings.due_count = entries.len();
+            findings.looked_at = Some(at);
+        }
         let Some(pressure) = pressure else { return Ok(()) };
         if self.store.outage().is_some() {
             // Nothing is fired or recorded meanwhile, for a known reason. All durations start again.

@@ -47,6 +47,11 @@ impl Beginning {
         self.turned.clear();
     }
 
+    /// Claims that are due and have not begun, besides those that are parked.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Held> {
+        self.due.iter().flatten().chain(&self.turned)
+    }
+
     fn is_empty(&self) -> bool {
         self.due.is_empty() && self.turned.is_empty()
     }

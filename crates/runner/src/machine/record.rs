@@ -61,6 +61,8 @@ pub(crate) struct Open {
 /// Attempts that are not recorded yet.
 pub(super) struct Recording {
     queue: Vec<Fired>,
+    /// How many attempts have ended and are not recorded.
+    unrecorded: usize,
     linger: Duration,
     lingers_until: Option<Duration>,
     paused_until: Duration,
@@ -90,6 +92,7 @@ impl Recording {
     pub(super) fn new(fast_clock: bool) -> Self {
         Self {
             queue: Vec::new(),
+            unrecorded: 0,
             linger: if fast_clock { LINGER_OF_A_FAST_CLOCK } else { LINGER },
             lingers_until: None,
             paused_until: Duration::ZERO,
@@ -116,6 +119,12 @@ impl Machine {
     pub(super) fn record(&mut self, fired: Fired) {
         self.wakes.recorder |= self.recording.queue.is_empty();
         self.recording.queue.push(fired);
+        self.recording.unrecorded += 1;
+    }
+
+    /// How many attempts have ended and are not recorded.
+    pub(super) fn unrecorded(&self) -> usize {
+        self.recording.unrecorded
     }
 
     /// The next step of the recorder.
@@ -203,6 +212,7 @@ impl Machine {
                 Settled::Lost => Ending::Lost(Loss::Fenced),
             };
             let Open { fired, skips, .. } = open;
+            self.recording.unrecorded = self.recording.unrecorded.saturating_sub(1);
             self.end(fired.hold, ending, uptime);
             if matches!(ending, Ending::Settled) {
                 skips.iter().for_each(|skip| self.observer.hear(&Event::Skipped(skip)));

@@ -29,6 +29,7 @@ impl Observer for Heard {
             Event::Skipped(skip) => format!("skipped {}", skip.count),
             Event::GivenBack { .. } => "given back".into(),
             Event::Lost { loss, .. } => format!("lost {loss:?}"),
+            Event::Batch { size, recorded, .. } => format!("batch of {size} {recorded}"),
         };
         self.0.lock().unwrap().push(word);
     }
@@ -42,7 +43,8 @@ async fn what_is_fired_is_claimed_begun_fired_and_settled_with_what_was_skipped(
     let running = world.runner_heard_by(world.store.clone(), heard.clone()).start().unwrap();
     world.wait_for_records("ok", 1).await;
     running.stop().await;
-    let expected = ["claimed", "begun", "fired 70 ms late", "ended true", "settled", "skipped 3"];
+    let expected =
+        ["claimed", "begun", "fired 70 ms late", "ended true", "batch of 1 true", "settled", "skipped 3"];
     assert_eq!(heard.words(), expected);
 }
 

@@ -15,7 +15,7 @@ use punctual_edit::{EditError, Editor};
 use punctual_model::access::{Caller, CallerKind};
 use punctual_model::audit::Author;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
-use punctual_runner::Supervisor;
+use punctual_runner::{Log, Supervisor};
 use punctual_store::{Agenda, Store};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ use super::sample::{Change, Sample, What};
 use crate::clock::{VirtualClock, real_now};
 use crate::config::Config;
 use crate::random::SystemRandom;
-use crate::serve::{OpenedStore, alarm, audit, echo, fire, locations, open_store};
+use crate::serve::{OpenedStore, Watchers, alarm, audit, echo, fire, locations, open_store};
 
 /// Connections of the echo target; the runner has no more open at once.
 const CONNECTIONS_MAX: usize = 256;
@@ -45,12 +45,13 @@ pub(super) async fn make(config: &Config, echo: TcpListener, sample: Sample) -> 
     let leaping = Arc::new(VirtualClock::new(sample.begins_at, 1.0, Duration::ZERO));
     let clock: Arc<dyn Clock> = leaping.clone();
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
-    let opened = open_store(&config.data, &random, alarm(&supervisor), credential_headers.clone(), None)?;
+    let watchers = Watchers { alarm: alarm(&supervisor), ..Watchers::default() };
+    let opened = open_store(&config.data, &random, watchers, credential_headers.clone(), None)?;
     let OpenedStore { store, keeper: _ } = opened;
     let auditor = audit::open(&config.audit, store.clone());
     let shared: Arc<dyn Store> = store.clone();
     let actions = fire::actions(&config.actions, None)?;
-    let runner = fire::runner(config, actions, &shared, &clock, &random, &supervisor);
+    let runner = fire::runner(config, actions, &shared, &clock, &random, Arc::new(Log), &supervisor);
     let mut steps = runner.steps();
     let author = Changes { config, clock: &clock, store: &*shared, auditor: &auditor, credential_headers };
 

@@ -1,0 +1,6 @@
+//! What is counted is what the text says, and the reference says what the text has.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
+
+mod docs;
+mod figures;
