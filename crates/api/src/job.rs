@@ -2,21 +2,25 @@
 
 mod conversion;
 mod delete;
+mod diff;
 mod get;
 mod history;
 mod list;
 mod occurrences;
 mod patch;
+mod preview;
 mod put;
 mod run;
 
 pub use conversion::Openers;
 pub(crate) use delete::delete;
+pub(crate) use diff::diff;
 pub(crate) use get::{get, head};
 pub(crate) use history::history;
 pub(crate) use list::list;
 pub(crate) use occurrences::occurrences;
 pub(crate) use patch::patch;
+pub(crate) use preview::preview;
 pub(crate) use put::put;
 pub(crate) use run::run;
 

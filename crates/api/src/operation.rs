@@ -40,6 +40,8 @@ pub enum Verb {
     Probe,
     /// Changes nothing.
     Read,
+    /// Says what a change would do; changes nothing, and has a body that no safe method may have.
+    Preview,
     /// Creates, replaces or changes.
     Write,
     /// Deletes, with all content.
@@ -143,6 +145,7 @@ impl Route {
     pub fn action(&self) -> String {
         let done = match self.verb {
             Verb::Probe | Verb::Read => "read",
+            Verb::Preview => "preview/action",
             Verb::Write => "write",
             Verb::Delete => "delete",
             Verb::Run => "run/action",

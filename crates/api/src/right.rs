@@ -52,7 +52,7 @@ impl Route {
             GetGroup | ProbeGroup | GetCollection | ProbeCollection | ListJobs | GetJob | ProbeJob => {
                 Right::On(Role::Reader)
             }
-            ListHistory | ListOccurrences => Right::On(Role::Reader),
+            ListHistory | ListOccurrences | PreviewJob | DiffJob => Right::On(Role::Reader),
             EnableCollection | DisableCollection | RunJob => Right::On(Role::Operator),
             // The edit layer asks for more if more than the state is changed.
             PatchCollection | PatchJob => Right::On(Role::Operator),

@@ -47,7 +47,7 @@ const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 pub const ROUTES: &[Route] = {
     use Endpoint::*;
     use Level::*;
-    use Verb::{Delete, Disable, Enable, Probe, Read, Register, Retire, Rotate, Run, Unregister, Write};
+    use Verb::{Delete, Disable, Enable, Preview, Probe, Read, Register, Retire, Rotate, Run, Unregister, Write};
     &[
         route(Welcome, "welcome", GET_OR_HEAD, Everything, "", Read, "Punctual/server"),
         route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
@@ -122,12 +122,14 @@ pub const ROUTES: &[Route] = {
         route(EnableCollection, "enableCollection", POST, Collection, "enable", Enable, COLLECTIONS),
         route(DisableCollection, "disableCollection", POST, Collection, "disable", Disable, COLLECTIONS),
 
+        route(PreviewJob, "previewJob", POST, Collection, "preview", Preview, JOBS),
         route(ListJobs, "listJobs", GET, Collection, "jobs", Read, JOBS),
         route(GetJob, "getJob", GET, Job, "", Read, JOBS),
         route(ProbeJob, "probeJob", HEAD, Job, "", Read, JOBS),
         route(PutJob, "putJob", PUT, Job, "", Write, JOBS),
         route(PatchJob, "patchJob", PATCH, Job, "", Write, JOBS),
         route(DeleteJob, "deleteJob", DELETE, Job, "", Delete, JOBS),
+        route(DiffJob, "diffJob", POST, Job, "diff", Preview, JOBS),
         route(RunJob, "runJob", POST, Job, "run", Run, JOBS),
         route(ListHistory, "listHistory", GET, Job, "history", Read, HISTORIES),
         route(ListOccurrences, "listOccurrences", GET, Job, "occurrences", Read, OCCURRENCES),
@@ -193,12 +195,14 @@ pub(crate) enum Endpoint {
     DeleteCollection,
     EnableCollection,
     DisableCollection,
+    PreviewJob,
     ListJobs,
     GetJob,
     ProbeJob,
     PutJob,
     PatchJob,
     DeleteJob,
+    DiffJob,
     RunJob,
     ListHistory,
     ListOccurrences,
@@ -278,12 +282,14 @@ pub(crate) async fn answer(
         Endpoint::DeleteCollection => collection::delete(state, call, asked.collection()).await,
         Endpoint::EnableCollection => collection::switch(state, call, asked.collection(), true).await,
         Endpoint::DisableCollection => collection::switch(state, call, asked.collection(), false).await,
+        Endpoint::PreviewJob => job::preview(state, call, body, asked.collection()).await,
         Endpoint::ListJobs => job::list(state, call, asked.collection()).await,
         Endpoint::GetJob => job::get(state, call, asked.job()).await,
         Endpoint::ProbeJob => job::head(state, call, asked.job()).await,
         Endpoint::PutJob => job::put(state, call, body, asked.job()).await,
         Endpoint::PatchJob => job::patch(state, call, body, asked.job()).await,
         Endpoint::DeleteJob => job::delete(state, call, asked.job()).await,
+        Endpoint::DiffJob => job::diff(state, call, body, asked.job()).await,
         Endpoint::RunJob => job::run(state, call, asked.job()).await,
         Endpoint::ListHistory => job::history(state, call, asked.job()).await,
         Endpoint::ListOccurrences => job::occurrences(state, call, asked.job()).await,

@@ -49,6 +49,9 @@ pub(crate) struct Certificates<'a> {
     pub(crate) opened: Option<&'a Action>,
     /// Whether any may be opened, which takes as long as its author chose.
     pub(crate) may_open: bool,
+    /// Whether only those are opened that are given with their password: nobody shall find out a stored password by
+    /// sending files that it opens.
+    pub(crate) only_given: bool,
     /// Set if one must be opened and may not.
     pub(crate) must_open: &'a Cell<bool>,
     /// The rounds of key derivation that the job has asked for so far.

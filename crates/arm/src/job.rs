@@ -1,11 +1,13 @@
 //! Jobs: from a request to a definition, and from a stored job to an answer.
 
+mod draft;
 mod read;
 
 use crate::json::{Json, Members};
 use jiff::Timestamp;
 use punctual_model::{Job, JobSpec, JobState};
 
+pub use draft::{Draft, DraftMethod, read_draft};
 pub(crate) use read::JOB_BYTES_MAX;
 pub use read::{
     JobContext, Opening, Unread, ignored, read_patch, read_put, sends_secrets, try_read_patch, try_read_put,

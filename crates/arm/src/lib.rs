@@ -28,7 +28,7 @@ pub mod me;
 mod merge;
 pub mod occurrence;
 pub mod page;
-mod preview;
+pub mod preview;
 pub mod provider;
 mod query;
 pub mod quota;

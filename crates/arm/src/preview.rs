@@ -1,6 +1,17 @@
-//! The part of a job that a preview needs: its start and its recurrence, without an action.
+//! Previews: when a job will run, before it is written.
+//!
+//! The command line needs only the part of a job that says when it runs, in whatever shape it comes; that is read here. The
+//! endpoint reads a whole definition, and shows all that is wrong with it.
+
+mod answer;
+mod difference;
+mod request;
+
+pub use answer::{Previewed, PreviewedJob};
+pub use request::{COUNT_MAX, DiffRequest, PreviewRequest};
 
 use jiff::Timestamp;
+use punctual_model::preview::End;
 use punctual_recurrence::{Problem, Rule};
 use serde_json::Value;
 
@@ -8,7 +19,7 @@ use crate::json::{Json, Members};
 use crate::reader::{Object, Path, Problems, instant, shown};
 use crate::shape::{self, Unknown};
 use crate::suggestion::nearest;
-use crate::{ApiVersion, recurrence};
+use crate::{ApiVersion, recurrence, time};
 
 /// The part of a job that says when it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +92,37 @@ fn read_properties(properties: &Object<'_>, problems: &mut Problems) -> Preview 
         .get("recurrence")
         .and_then(|value| recurrence::read(value, properties.at("recurrence"), true, problems));
     Preview { start_at, rule, now: None, count: None }
+}
+
+/// A description as a sentence of its own.
+pub fn sentence(mut description: String) -> String {
+    if let Some(first) = description.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    description
+}
+
+/// How a list of runs ends, in words; none if there are more. `empty` if there is none at all, and `never_matches` says why
+/// the schedule never matches, if that is so.
+pub fn end_words(end: End, empty: bool, never_matches: Option<&str>) -> Option<String> {
+    if let Some(reason) = never_matches {
+        let begin = if empty { "It never runs" } else { "and never again" };
+        return Some(format!("{begin}: no instant up to the year 9999 fits the schedule ({reason})"));
+    }
+    Some(match (end, empty) {
+        (End::Cut, _) => return None,
+        (End::Count(_), true) => "It never runs: it has run as often as its count allows".to_owned(),
+        (End::Count(1), false) => "then it has run once and ends".to_owned(),
+        (End::Count(count), false) => format!("then it has run {count} times and ends"),
+        (End::AtTime(end_at), true) => {
+            format!("It never runs: nothing is due until its end time {}", time::instant(end_at))
+        }
+        (End::AtTime(end_at), false) => format!("then its end time {} is past", time::instant(end_at)),
+        (End::Once, true) => "It never runs: it has run already".to_owned(),
+        (End::Once, false) => "then it ends".to_owned(),
+        (End::Never, true) => "It never runs: no instant up to the year 9999 fits the schedule".to_owned(),
+        (End::Never, false) => "and never again up to the year 9999".to_owned(),
+    })
 }
 
 #[cfg(test)]

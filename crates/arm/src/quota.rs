@@ -97,7 +97,8 @@ pub fn too_many_collections(max: u32, sku: Sku, limits: &Limits) -> ApiError {
     ApiError::conflict(format!("{message} {hint}"))
 }
 
-fn sentence(forbidden: &Forbidden, collection: &Collection, limits: &Limits) -> String {
+/// Why a collection forbids a job, in a sentence or two.
+pub(crate) fn sentence(forbidden: &Forbidden, collection: &Collection, limits: &Limits) -> String {
     let sku = collection.sku;
     match forbidden {
         Forbidden::Authentication => {

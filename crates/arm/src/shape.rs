@@ -77,6 +77,13 @@ pub(crate) const JOB: &[Member] = &[object("properties", JOB_PROPERTIES)];
 pub(crate) const JOB_PROPERTIES: &[Member] =
     &[value("startTime"), object("action", &action::SHAPE), object("recurrence", RECURRENCE), value("state")];
 
+/// What a preview is asked for with; its properties are checked by themselves.
+pub(crate) const PREVIEW: &[Member] =
+    &[value("properties"), value("name"), value("now"), value("count"), value("method")];
+
+/// What the effect of a change is asked for with.
+pub(crate) const DIFF: &[Member] = &[value("properties"), value("method")];
+
 /// A recurrence.
 pub(crate) const RECURRENCE: &[Member] = &[
     value("frequency"),

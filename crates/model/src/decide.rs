@@ -21,10 +21,12 @@ mod repair;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod upcoming;
 
 pub(crate) use ahead::pass as pass_ahead;
 pub use edit::{EditContext, RUNS_WAITING_MAX, patch, pause, put, resume, run, skips_of_edit, switch};
 pub use next::{catch_up, next_execution_at, occurrence_after};
-pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles};
+pub use quota::{Forbidden, Obstacle, Pace, forbidden, obstacles, too_often};
 pub use repair::{AHEAD_ALLOWANCE, Ahead, Marks, Repair, STARTED_MAX, Withdrawal, repair};
 pub use settle::{Attempt, SettleDecision, settle};
+pub use upcoming::{Difference, Instants, Upcoming, difference, upcoming};

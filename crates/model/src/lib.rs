@@ -23,6 +23,7 @@ mod job;
 mod key;
 pub mod ledger;
 mod plan;
+pub mod preview;
 mod recent;
 mod scope;
 mod search;

@@ -22,7 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
-use punctual_model::{Job, JobId, Record, Skip, Sku};
+use punctual_model::{Job, JobId, Record, Scope, Skip, Sku};
 use tokio::sync::watch;
 
 use crate::{AheadAsk, AheadPage, Repaired, Trouble};
@@ -64,6 +64,10 @@ pub trait Agenda: Send + Sync {
     /// are written.
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble>;
 
+    /// How many jobs of a scope have an entry that is due in `from..until`; of more than `limit` that are due then in any
+    /// scope, the earliest are looked at.
+    async fn due_count(&self, ask: &DueCountAsk) -> Result<usize, Trouble>;
+
     /// Changes whenever an entry is added or moved. It has no content: a receiver asks again, and a lost
     /// wake-up costs latency, never correctness.
     fn changes(&self) -> watch::Receiver<u64>;
@@ -82,6 +86,19 @@ pub struct ClaimAsk {
     pub limit: usize,
     /// Targets without a free slot; see [`target_of`].
     pub full_targets: Vec<String>,
+}
+
+/// Which entries to count.
+#[derive(Clone, Debug)]
+pub struct DueCountAsk {
+    /// Of jobs in this scope.
+    pub scope: Scope,
+    /// Due at or after this instant.
+    pub from: Timestamp,
+    /// Due before this instant.
+    pub until: Timestamp,
+    /// The most entries to look at.
+    pub limit: usize,
 }
 
 /// A fencing token: identifies one claim, and is never used again.

@@ -2,7 +2,7 @@
 //! another.
 
 use jiff::Timestamp;
-use punctual_model::OccurrenceRange;
+use punctual_model::{Name, OccurrenceRange, Scope};
 use sha2::{Digest, Sha256};
 
 use crate::instant::{from_ticks, to_ticks};
@@ -62,6 +62,14 @@ fn instants(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     let (ticks, rest) = bytes.as_chunks::<8>();
     let read = |bytes: &[u8; 8]| from_ticks(i64::from_be_bytes(*bytes));
     if rest.is_empty() { ticks.iter().map(read).collect() } else { None }
+}
+
+/// The names of the subscription, the group and the collection that a scope is in, as they are compared; empty where the
+/// scope is wider. A job counts as its collection.
+pub fn place_of(scope: &Scope) -> [String; 3] {
+    let (group, collection) = (scope.group(), scope.collection());
+    let names = [scope.subscription(), group.map(|key| &key.name), collection.map(|key| &key.name)];
+    names.map(|name| name.map(Name::folded).unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]

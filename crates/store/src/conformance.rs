@@ -188,6 +188,7 @@ macro_rules! conformance_of_jobs {
             changes_follow_writes
             what_moves_no_entry_wakes_nobody
             a_moved_entry_is_found_at_its_new_time_only
+            what_is_due_is_counted_by_time_and_scope
         }
         $crate::conformance_cases! { $make, claims:
             a_claimed_job_is_not_claimed_again

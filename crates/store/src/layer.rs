@@ -15,10 +15,10 @@ use tokio::sync::watch;
 
 use crate::{
     Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
-    CollectionEvidence, CollectionWrite, CollectionsAsk, Extent, Fence, FoundJob, Group, HeldClaim,
-    HistoryAsk, HistoryCursor, JobCount, JobSearch, JobSearchPage, JobWrite, JobsAsk, Node, NodeReport,
-    NodeStanding, Page, Repaired, Resources, Roster, Settled, Settlement, Store, StoredRecord, Survey,
-    SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Views, WriteError,
+    CollectionEvidence, CollectionWrite, CollectionsAsk, DueCountAsk, Extent, Fence, FoundJob, Group,
+    HeldClaim, HistoryAsk, HistoryCursor, JobCount, JobSearch, JobSearchPage, JobWrite, JobsAsk, Node,
+    NodeReport, NodeStanding, Page, Repaired, Resources, Roster, Settled, Settlement, Store, StoredRecord,
+    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Views, WriteError,
 };
 
 /// Makes [`Layer`] of the methods of a store, and makes a store of every layer.
@@ -104,6 +104,7 @@ layer! {
         in_flight(jobs: &[JobId]) -> Result<Vec<JobId>, Trouble>;
         ahead(ask: &AheadAsk) -> Result<AheadPage, Trouble>;
         repair(repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble>;
+        due_count(ask: &DueCountAsk) -> Result<usize, Trouble>;
     } at once {
         changes() -> watch::Receiver<u64>;
     }

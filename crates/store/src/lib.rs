@@ -43,7 +43,9 @@ mod testing;
 mod vault;
 mod views;
 
-pub use agenda::{Agenda, BEGUN_IS_GOOD_FOR, Claim, ClaimAsk, Fence, Settled, Settlement, target_of};
+pub use agenda::{
+    Agenda, BEGUN_IS_GOOD_FOR, Claim, ClaimAsk, DueCountAsk, Fence, Settled, Settlement, target_of,
+};
 pub use archive::{Archive, HistoryAsk, HistoryCursor, StoredRecord};
 pub use audit::{
     AUDIT_SCAN_MAX, AuditAsk, AuditKey, AuditLog, AuditPage, AuditPiece, AuditProblem, AuditVerification,

@@ -78,12 +78,14 @@ const CONTRACT: &str = "
     deleteCollection              contributor
     enableCollection              operator
     disableCollection             operator
+    previewJob                    reader
     listJobs                      reader
     getJob                        reader
     probeJob                      reader
     putJob                        contributor
     patchJob                      operator
     deleteJob                     contributor
+    diffJob                       reader
     runJob                        operator
     listHistory                   reader
     listOccurrences               reader

@@ -238,12 +238,12 @@ fn is_allowed(who: Who, asked: &Asked, status: u16) -> bool {
     let path = asked.plain_path();
     let changes = asked.changes();
     let done = status < 300;
+    let ends_with = |ends: &[&str]| ends.iter().any(|end| path.trim_end_matches('/').ends_with(end));
     match who {
         _ if !done || is_open(&path) => true,
-        Who::Insider(Role::Reader) => !changes,
+        Who::Insider(Role::Reader) => !changes || ends_with(&["/preview", "/diff"]),
         Who::Insider(Role::Operator) => {
-            let switch =
-                ["/run", "/enable", "/disable"].iter().any(|end| path.trim_end_matches('/').ends_with(end));
+            let switch = ends_with(&["/preview", "/diff", "/run", "/enable", "/disable"]);
             !changes || asked.method == Method::PATCH || switch
         }
         Who::Insider(Role::Contributor) => {

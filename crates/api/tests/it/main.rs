@@ -28,6 +28,7 @@ mod openid;
 mod page;
 mod patch;
 mod polls;
+mod preview;
 mod quota;
 mod recurrence;
 mod search;

@@ -77,7 +77,10 @@ async fn whoever_signs_in_with_a_token_may_what_the_token_may() {
     assert_eq!(me.body["grants"], json!([{"role": "contributor", "scope": scope}]));
     assert_eq!(me.body["session"]["idleAt"], "2026-11-15T13:00:00Z");
     assert_eq!(me.body["session"]["expiresAt"], "2026-11-16T00:00:00Z");
-    assert_eq!(me.body["features"], json!(["audit", "authentication", "occurrences", "sessions", "tokens"]));
+    assert_eq!(
+        me.body["features"],
+        json!(["audit", "authentication", "occurrences", "preview", "sessions", "tokens"])
+    );
     assert_eq!(me.body["version"], env!("CARGO_PKG_VERSION"));
     let clock = json!({"time": "2026-11-15T12:00:00Z", "realTime": "2026-11-15T12:00:00Z", "speed": 1.0});
     assert_eq!(me.body["clock"], clock);

@@ -257,6 +257,10 @@ impl World {
         self.call("POST", path, Body::empty()).await
     }
 
+    pub(crate) async fn post_body(&self, path: &str, body: Value) -> Answer {
+        self.call("POST", path, Body::from(body.to_string())).await
+    }
+
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.call("DELETE", path, Body::empty()).await
     }

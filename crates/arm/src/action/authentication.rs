@@ -175,9 +175,11 @@ fn read_certificate(
     problems: &mut Problems,
 ) -> Option<Authentication> {
     let at = Kept::at_uri(moved);
-    let (kept_pfx, kept_password) = match kept {
-        Some(Authentication::ClientCertificate { pfx, password, .. }) => (Some(pfx), Some(password)),
-        _ => (None, None),
+    let (kept_pfx, kept_password, kept_facts) = match kept {
+        Some(Authentication::ClientCertificate { pfx, password, certificate }) => {
+            (Some(pfx), Some(password), Some(certificate))
+        }
+        _ => (None, None, None),
     };
     let pfx = required_secret(object, "pfx", at.of(kept_pfx), problems);
     let password = required_secret(object, "password", at.of(kept_password), problems);
@@ -188,7 +190,9 @@ fn read_certificate(
         return None;
     }
     let pfx = Secret::new(punctual_pfx::strip(pfx.expose()));
-    let certificate = match opened_before(certificates.opened, &pfx, &password) {
+    let given = object.get("pfx").is_some() && object.get("password").is_some();
+    let untouched = kept_facts.filter(|_| certificates.only_given && !given).cloned();
+    let certificate = match untouched.or_else(|| opened_before(certificates.opened, &pfx, &password)) {
         Some(certificate) => certificate,
         None if !certificates.may_open => {
             certificates.must_open.set(true);

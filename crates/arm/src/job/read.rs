@@ -104,7 +104,8 @@ pub fn try_read_put(
     let unknown = Unknown::of(&document, shape::JOB, context.version);
     let stored = existing.map(|spec| &spec.action);
     let with_time_zone = context.version.has_additions();
-    let kept = Kept { stored, keeps_secrets: false, with_time_zone, timing: None, opening };
+    let kept =
+        Kept { stored, keeps_secrets: false, with_time_zone, timing: None, opening, only_given: false };
     let mut spec = read_document(&document, key, kept, &unknown, context)?;
     if !with_time_zone && let Some(rule) = &mut spec.recurrence {
         rule.time_zone = existing.and_then(|spec| spec.recurrence.as_ref()?.time_zone.clone());
@@ -142,8 +143,15 @@ pub fn try_read_patch(
     document.insert("properties", properties.into());
     let mut document = Json::from(document);
     merge(&mut document, patch);
-    let stored = Some(&existing.action);
-    let kept = Kept { stored, keeps_secrets: true, with_time_zone: true, timing: Some(existing), opening };
+    let (stored, only_given) = (Some(&existing.action), false);
+    let kept = Kept {
+        stored,
+        keeps_secrets: true,
+        with_time_zone: true,
+        timing: Some(existing),
+        opening,
+        only_given,
+    };
     let spec = read_document(&document, key, kept, &unknown, context)?;
     check_size(&spec)?;
     Ok(spec)
@@ -190,17 +198,19 @@ fn parse(body: &[u8]) -> Result<Json<'_>, ApiError> {
 
 /// What is kept from the stored job.
 #[derive(Clone, Copy)]
-struct Kept<'a> {
+pub(super) struct Kept<'a> {
     /// The main action: masks stand for its credentials, and its certificates were opened before.
-    stored: Option<&'a Action>,
+    pub(super) stored: Option<&'a Action>,
     /// Whether its secrets stay where none are given.
-    keeps_secrets: bool,
+    pub(super) keeps_secrets: bool,
     /// Whether `timeZone` is a known name.
-    with_time_zone: bool,
+    pub(super) with_time_zone: bool,
     /// The definition whose start and recurrence are not checked again if they stay as they are.
-    timing: Option<&'a JobSpec>,
+    pub(super) timing: Option<&'a JobSpec>,
     /// Whether certificates are opened.
-    opening: Opening,
+    pub(super) opening: Opening,
+    /// Whether only those are opened that the document gives with their password.
+    pub(super) only_given: bool,
 }
 
 fn read_document(
@@ -219,7 +229,7 @@ fn read_document(
     let spec = Object::of(document, Path::Root, problems).and_then(|document| {
         check_id(&document, key, problems);
         let properties = Object::of(document.get("properties")?, document.at("properties"), problems)?;
-        read_properties(&properties, kept, &must_open, context, problems)
+        read_properties(&properties, kept, &must_open, context, problems).into_spec()
     });
     if must_open.get() {
         return Err(Unread::MustOpen);
@@ -235,13 +245,29 @@ fn read_document(
     }
 }
 
-fn read_properties(
+/// What a definition is made of, as far as it could be read.
+pub(super) struct Parts {
+    pub(super) start_at: Option<Timestamp>,
+    pub(super) action: Option<Action>,
+    pub(super) recurrence: Option<Rule>,
+    pub(super) enabled: bool,
+}
+
+impl Parts {
+    /// The definition; none if there is no action.
+    pub(super) fn into_spec(self) -> Option<JobSpec> {
+        let Self { start_at, action, recurrence, enabled } = self;
+        Some(JobSpec { start_at, action: action?, recurrence, enabled })
+    }
+}
+
+pub(super) fn read_properties(
     properties: &Object<'_>,
     kept: Kept<'_>,
     must_open: &Cell<bool>,
     context: &JobContext,
     problems: &mut Problems,
-) -> Option<JobSpec> {
+) -> Parts {
     let start_at = properties.instant("startTime", problems);
     let start = Start { start_at, put_at: context.now };
     if let Err(mut problem) = start.check(context.limits.start_ahead_months_max) {
@@ -254,8 +280,8 @@ fn read_properties(
     let action = properties.get("action").and_then(|value| {
         let plan = (context.sku, *context.limits.of(context.sku));
         let (may_open, rounds) = (kept.opening == Opening::Allowed, Cell::new(0));
-        let certificates = Certificates { opened: kept.stored, may_open, must_open, rounds: &rounds };
-        let Kept { stored, keeps_secrets, .. } = kept;
+        let Kept { stored, keeps_secrets, only_given, .. } = kept;
+        let certificates = Certificates { opened: stored, may_open, only_given, must_open, rounds: &rounds };
         let credential_headers = &context.credential_headers;
         let reading = Reading { plan, stored, keeps_secrets, credential_headers, certificates };
         action::read(value, properties.at("action"), reading, problems)
@@ -275,7 +301,7 @@ fn read_properties(
         recurrence::check_matches(rule, start, properties.at("recurrence"), problems);
     }
     let enabled = read_state(properties, problems);
-    Some(JobSpec { start_at, action: action?, recurrence, enabled })
+    Parts { start_at, action, recurrence, enabled }
 }
 
 fn read_state(properties: &Object<'_>, problems: &mut Problems) -> bool {
@@ -299,7 +325,7 @@ fn check_id(document: &Object<'_>, key: &JobKey, problems: &mut Problems) {
     }
 }
 
-fn check_size(spec: &JobSpec) -> Result<(), ApiError> {
+pub(super) fn check_size(spec: &JobSpec) -> Result<(), ApiError> {
     let shown = Json::from(render_spec(spec, ApiVersion::V2026_11, Dialect::default()));
     let bytes = shown.to_bytes().len() + action::secret_bytes(&spec.action);
     if bytes <= JOB_BYTES_MAX {

@@ -3,7 +3,8 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use punctual_arm::{Preview, time};
-use punctual_recurrence::{ClockNote, Timetable};
+use punctual_model::preview::{End, Run, Timing};
+use punctual_recurrence::{Start, Timetable};
 use serde_json::{Value, json};
 
 use crate::exit::WrongUsage;
@@ -19,25 +20,6 @@ pub(super) struct Runs {
     pub(super) never_matches: Option<String>,
 }
 
-/// One run.
-pub(super) struct Run {
-    pub(super) at: Timestamp,
-    pub(super) notes: Vec<String>,
-}
-
-/// Why the list ends where it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// As many as were asked for; there are more.
-    Cut,
-    Count(u32),
-    AtTime(Timestamp),
-    /// The job runs once.
-    Once,
-    /// There are no more up to the year 9999.
-    Never,
-}
-
 impl Runs {
     pub(super) fn of(
         timetable: &Timetable,
@@ -47,28 +29,13 @@ impl Runs {
         zone: Option<&str>,
     ) -> Result<Self, WrongUsage> {
         let zone = show_in(zone)?;
-        let limit = usize::try_from(count).unwrap_or(usize::MAX);
-        let mut instants: Vec<Timestamp> = timetable.occurrences().take(limit.saturating_add(1)).collect();
-        let cut = instants.len() > limit;
-        instants.truncate(limit);
-        let end = match (&job.rule, cut) {
-            (_, true) => End::Cut,
-            (None, false) => End::Once,
-            (Some(rule), false) => match (timetable.count(), rule.end_at) {
-                (Some(count), _) if instants.len() == count as usize => End::Count(count),
-                (_, Some(end_at)) => End::AtTime(end_at),
-                (_, None) => End::Never,
-            },
-        };
-        let job_zone = job.rule.as_ref().and_then(|rule| rule.time_zone.as_deref());
-        let job_zone = job_zone.and_then(|name| TimeZone::get(name).ok()).unwrap_or(TimeZone::UTC);
-        let runs = instants.iter().enumerate().map(|(index, &at)| {
-            let before = index.checked_sub(1).map_or(now, |before| instants[before]);
-            Run { at, notes: notes(timetable, at, before, &job_zone) }
-        });
-        let runs = runs.collect();
+        let start = Start { start_at: job.start_at, put_at: now };
+        let rule = job.rule.as_ref();
+        let timing = Timing { timetable, rule, start, now, from: None, started_count: 0 };
+        let coming = timing.runs(usize::try_from(count).unwrap_or(usize::MAX));
         let never_matches = timetable.never_matches();
-        Ok(Self { description: timetable.describe(), zone, now, runs, end, never_matches })
+        let description = timetable.describe();
+        Ok(Self { description, zone, now, runs: coming.runs, end: coming.end, never_matches })
     }
 
     pub(super) fn local(&self, at: Timestamp) -> Zoned {
@@ -111,24 +78,6 @@ fn show_in(name: Option<&str>) -> Result<TimeZone, WrongUsage> {
     TimeZone::get(name).map_err(|_| {
         WrongUsage(format!("--zone: '{name}' is not the IANA name of a time zone, such as Europe/Berlin"))
     })
-}
-
-fn notes(timetable: &Timetable, at: Timestamp, before: Timestamp, zone: &TimeZone) -> Vec<String> {
-    match timetable.clock_note(at) {
-        None => {}
-        Some(ClockNote::Moved { wall }) => {
-            return vec![format!("{} does not exist: moved past the gap", wall.strftime("%H:%M"))];
-        }
-        Some(ClockNote::FirstOfTwo) => return vec!["the clocks show this time twice: the first".into()],
-        Some(ClockNote::RepeatedHour) => return vec!["in the hour that the clocks show twice".into()],
-    }
-    let (old, new) = (zone.to_offset(before), zone.to_offset(at));
-    if old != new && before < at {
-        let forward = new.seconds() > old.seconds();
-        let direction = if forward { "forward" } else { "back" };
-        return vec![format!("clocks were set {direction} since the last run: UTC{old} to UTC{new}")];
-    }
-    Vec::new()
 }
 
 /// The time between two instants, in its two largest units.

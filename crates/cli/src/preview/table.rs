@@ -3,14 +3,12 @@
 use std::io::{self, Write};
 
 use comfy_table::{Table, presets};
-use punctual_arm::time;
+use punctual_arm::preview;
 
-use super::runs::{End, Runs, distance};
+use super::runs::{Runs, distance};
 
 pub(super) fn print(runs: &Runs, output: &mut dyn Write) -> io::Result<()> {
-    let mut description = runs.description.clone();
-    description[..1].make_ascii_uppercase();
-    writeln!(output, "{description}")?;
+    writeln!(output, "{}", preview::sentence(runs.description.clone()))?;
     if !runs.runs.is_empty() {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
@@ -37,22 +35,6 @@ pub(super) fn print(runs: &Runs, output: &mut dyn Write) -> io::Result<()> {
             table.to_string().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
         )?;
     }
-    if let Some(reason) = &runs.never_matches {
-        let begin = if runs.runs.is_empty() { "It never runs" } else { "and never again" };
-        return writeln!(output, "{begin}: no instant up to the year 9999 fits the schedule ({reason})");
-    }
-    match runs.end {
-        End::Cut => writeln!(output, "and so on"),
-        End::Count(1) => writeln!(output, "then it has run once and ends"),
-        End::Count(count) => writeln!(output, "then it has run {count} times and ends"),
-        End::AtTime(end_at) if runs.runs.is_empty() => {
-            writeln!(output, "It never runs: nothing is due until its end time {}", time::instant(end_at))
-        }
-        End::AtTime(end_at) => writeln!(output, "then its end time {} is past", time::instant(end_at)),
-        End::Once => writeln!(output, "then it ends"),
-        End::Never if runs.runs.is_empty() => {
-            writeln!(output, "It never runs: no instant up to the year 9999 fits the schedule")
-        }
-        End::Never => writeln!(output, "and never again up to the year 9999"),
-    }
+    let end = preview::end_words(runs.end, runs.runs.is_empty(), runs.never_matches.as_deref());
+    writeln!(output, "{}", end.as_deref().unwrap_or("and so on"))
 }

@@ -69,9 +69,21 @@ pub fn forbidden(spec: &JobSpec, collection: &Collection, limits: &Limits, now: 
     if !limits.of(collection.sku).authentication && authenticates(spec) {
         found.push(Forbidden::Authentication);
     }
-    let limit = collection.recurrence_max(limits);
-    found.extend(too_fast(spec, limit, now).map(|pace| Forbidden::Recurrence { pace, limit }));
+    let rule = spec.recurrence.as_ref();
+    found.extend(rule.and_then(|rule| too_often(rule, spec.start_at, collection, limits, now)));
     found
+}
+
+/// That a collection forbids a rule which is put at `now` because it recurs too fast; none if it does not.
+pub fn too_often(
+    rule: &Rule,
+    start_at: Option<Timestamp>,
+    collection: &Collection,
+    limits: &Limits,
+    now: Timestamp,
+) -> Option<Forbidden> {
+    let limit = collection.recurrence_max(limits);
+    too_fast(rule, start_at, limit, now).map(|pace| Forbidden::Recurrence { pace, limit })
 }
 
 /// All reasons against a change to the plan Free, given all jobs of the collection; of each kind the first job.
@@ -85,7 +97,11 @@ pub fn obstacles(from: &Collection, to: &Collection, limits: &Limits, jobs: &[Jo
     if jobs.len() > usize::try_from(max).unwrap_or(usize::MAX) {
         found.push(Obstacle::JobCount { count: jobs.len(), max });
     }
-    let too_fast = jobs.iter().find(|job| too_fast(&job.spec, recurrence_max, job.put_at).is_some());
+    let is_too_fast = |job: &&Job| {
+        let rule = job.spec.recurrence.as_ref();
+        rule.and_then(|rule| too_fast(rule, job.spec.start_at, recurrence_max, job.put_at)).is_some()
+    };
+    let too_fast = jobs.iter().find(is_too_fast);
     found.extend(too_fast.map(|job| Obstacle::Recurrence(job.key.name.clone())));
     let authenticates = jobs.iter().find(|job| !authentication && authenticates(&job.spec));
     found.extend(authenticates.map(|job| Obstacle::Authentication(job.key.name.clone())));
@@ -97,14 +113,13 @@ fn authenticates(spec: &JobSpec) -> bool {
 }
 
 /// How fast a job recurs; none if the limit allows it.
-fn too_fast(spec: &JobSpec, limit: MaxRecurrence, now: Timestamp) -> Option<Pace> {
-    let rule = spec.recurrence.as_ref()?;
+fn too_fast(rule: &Rule, start_at: Option<Timestamp>, limit: MaxRecurrence, now: Timestamp) -> Option<Pace> {
     let interval = u32::try_from(rule.interval.unwrap_or(1)).ok()?;
     let interval = MaxRecurrence { frequency: rule.frequency, interval };
     if interval.seconds() < limit.seconds() {
         return Some(Pace { interval, distance: None });
     }
-    let distance = smallest_distance(rule, spec.start_at, limit, now)?;
+    let distance = smallest_distance(rule, start_at, limit, now)?;
     Some(Pace { interval, distance: Some(distance) })
 }
 

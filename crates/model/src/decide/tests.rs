@@ -11,4 +11,5 @@ mod quota;
 mod repair;
 mod runs;
 mod skips;
+mod upcoming;
 mod world;

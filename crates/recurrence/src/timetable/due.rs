@@ -114,6 +114,22 @@ impl Timetable {
         1 + self.pattern.most(seconds)
     }
 
+    /// The last occurrence before an instant; none if there is none. `count` is not applied.
+    ///
+    /// ```
+    /// # use punctual_recurrence::{Frequency, Rule, Start};
+    /// let put_at = "2026-11-15T12:00:00Z".parse().unwrap();
+    /// let timetable = Rule::every(1, Frequency::Day).check().unwrap().timetable(Start { start_at: None, put_at });
+    /// let last = timetable.last_before("2026-11-20T12:00:00Z".parse().unwrap()).unwrap();
+    /// assert_eq!(last.to_string(), "2026-11-19T12:00:00Z");
+    /// assert_eq!(timetable.last_before(put_at), None);
+    /// ```
+    pub fn last_before(&self, at: Timestamp) -> Option<Timestamp> {
+        let until = before(at);
+        let first = self.first().filter(|&first| first <= until)?;
+        Some(self.last_until(first, until))
+    }
+
     /// The last occurrence up to and including `until`, given that `known` is an occurrence before it.
     fn last_until(&self, known: Timestamp, until: Timestamp) -> Timestamp {
         // Ended at `until`, so that a search that finds nothing stops there.

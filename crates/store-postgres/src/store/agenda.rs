@@ -6,18 +6,20 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
 use punctual_model::decide::Repair;
-use punctual_store::columns::target_hash;
+use punctual_store::columns::{self, target_hash};
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble,
+    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, DueCountAsk, Fence, Repaired, Settled, Settlement, Trouble,
 };
 use tokio::sync::watch;
 
 use super::PostgresStore;
 use super::claim::{PATIENCE, Share};
+use crate::error::PgError;
 use crate::node_claims::Ticket;
 use crate::param::params;
 use crate::pool::work;
+use crate::row::bound;
 use crate::{ahead, query};
 
 #[async_trait]
@@ -116,6 +118,20 @@ impl Agenda for PostgresStore {
 
     async fn repair(&self, repairs: Vec<Repair>) -> Result<Vec<Repaired>, Trouble> {
         self.inner.repair(repairs).await.map_err(|error| error.trouble("put jobs back to the clock"))
+    }
+
+    async fn due_count(&self, ask: &DueCountAsk) -> Result<usize, Trouble> {
+        let (from, until, limit) = (to_ticks(ask.from), to_ticks(ask.until), bound(ask.limit));
+        let [subscription, group, collection] = columns::place_of(&ask.scope);
+        let read = work!(|connection| with subscription, group, collection; {
+            let place = params![from, until, limit, subscription, group, collection];
+            Ok::<_, PgError>(match connection.one(query::due_count, place).await? {
+                Some(row) => row.try_get::<_, i64>(0)?,
+                None => 0,
+            })
+        });
+        let count = self.inner.api.run(read).await.map_err(|error| error.trouble("count what is due"))?;
+        Ok(usize::try_from(count).unwrap_or(0))
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -91,6 +91,7 @@ async fn nothing_that_grows_is_scanned() {
         edits::a_collection_is_written_with_its_jobs
         edits::a_decision_inside_the_transaction_is_never_stale
         agenda::full_targets_starve_nobody
+        agenda::what_is_due_is_counted_by_time_and_scope
         claims::a_delete_takes_back_a_claim_not_begun
         claims::a_released_claim_can_be_claimed_again
         settlement::each_settlement_has_its_own_answer

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
 use punctual_model::decide::Repair;
-use punctual_store::columns::target_hash;
+use punctual_store::columns::{self, target_hash};
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{
-    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble, Vault,
-    target_of,
+    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, DueCountAsk, Fence, Repaired, Settled, Settlement, Trouble,
+    Vault, target_of,
 };
 use rusqlite::Connection;
 use tokio::sync::watch;
@@ -86,6 +86,18 @@ impl Agenda for SqliteStore {
         let encode = |repair: Repair| EncodedRepair { standing: Standing::of(&repair.job), repair };
         let written: Vec<EncodedRepair> = repairs.into_iter().map(encode).collect();
         self.writer.call("put jobs back to the clock", move |state| state.repair(&written)).await
+    }
+
+    async fn due_count(&self, ask: &DueCountAsk) -> Result<usize, Trouble> {
+        let (from, until, limit) = (to_ticks(ask.from), to_ticks(ask.until), row::bound(ask.limit));
+        let scope = ask.scope.clone();
+        let read = self.readers.call("count what is due", move |conn| {
+            let [subscription, group, collection] = columns::place_of(&scope);
+            let asked = (from, until, limit, subscription, group, collection);
+            let within = row::many(conn, query::due_count, asked, |row| Ok(row.get::<_, bool>(0)?))?;
+            Ok(within.into_iter().filter(|within| *within).count())
+        });
+        read.await
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Collection, Entry, Quota, RecordStatus, Sku};
+use punctual_model::{Collection, CollectionKey, Entry, Quota, RecordStatus, Scope, Sku};
 
 use super::world::{MANY, World, a_collection, at, names};
-use crate::Store;
+use crate::{DueCountAsk, Store};
 
 pub async fn claims_come_earliest_first(store: Arc<dyn Store>) {
     let world = World::new(store);
@@ -184,4 +184,24 @@ pub async fn a_moved_entry_is_found_at_its_new_time_only(store: Arc<dyn Store>) 
     job.progress.entry = Some(Entry::scheduled(at(1)));
     world.put_job(job, &collection).await.unwrap();
     assert_eq!(names(&world.claim(at(99), MANY).await), ["j"]);
+}
+
+pub async fn what_is_due_is_counted_by_time_and_scope(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let elsewhere = Collection { key: CollectionKey::new("Sub", "Other", "c"), ..a_collection("c") };
+    let elsewhere = world.put_collection(elsewhere).await.unwrap();
+    for (name, due) in [("early", 59), ("one", 60), ("two", 119), ("late", 120)] {
+        world.job(&collection, name, at(due)).await;
+    }
+    world.job(&elsewhere, "three", at(60)).await;
+    let count = async |scope: Scope, limit: usize| {
+        world.store.due_count(&DueCountAsk { scope, from: at(60), until: at(120), limit }).await.unwrap()
+    };
+    assert_eq!(count(Scope::Everything, MANY).await, 3);
+    assert_eq!(count(Scope::Everything, 2).await, 2);
+    assert_eq!(count(Scope::Subscription("SUB".into()), MANY).await, 3);
+    assert_eq!(count(Scope::Subscription("none".into()), MANY).await, 0);
+    assert_eq!(count(Scope::Group(elsewhere.key.group.clone()), MANY).await, 1);
+    assert_eq!(count(Scope::Collection(collection.key.clone()), MANY).await, 2);
 }

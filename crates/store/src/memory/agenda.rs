@@ -2,13 +2,14 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::JobId;
 use punctual_model::decide::Repair;
+use punctual_model::{JobId, Scope};
 use tokio::sync::watch;
 
 use super::{MemoryStore, State};
 use crate::{
-    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, Fence, Repaired, Settled, Settlement, Trouble, target_of,
+    Agenda, AheadAsk, AheadPage, Claim, ClaimAsk, DueCountAsk, Fence, Repaired, Settled, Settlement, Trouble,
+    target_of,
 };
 
 #[async_trait]
@@ -74,6 +75,14 @@ impl Agenda for MemoryStore {
             self.wake();
         }
         Ok(repaired)
+    }
+
+    async fn due_count(&self, ask: &DueCountAsk) -> Result<usize, Trouble> {
+        let state = self.state();
+        let due =
+            state.agenda.range((ask.from, JobId(i64::MIN))..(ask.until, JobId(i64::MIN))).take(ask.limit);
+        let keys = due.filter_map(|(_, job)| state.keys.get(job));
+        Ok(keys.filter(|key| ask.scope.covers(&Scope::Job((*key).clone()))).count())
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
