@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use http::request::Parts;
 use http::{Method, Request, Response, header};
-use punctual_arm::{ApiError, split_path};
+use punctual_arm::{ApiError, id, split_path};
 use punctual_model::Scope;
 use punctual_model::audit::AuditOutcome;
 use tokio::time::Instant;
@@ -28,7 +28,7 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
     let (parts, body) = unprefixed(request, &state);
     let ids = Ids::new(&state);
     let found = Operation::find(parts.method.as_str(), parts.uri.path());
-    let operation = found.as_ref().ok().map(|operation| operation.route.name);
+    let asked = Asked::new(&state, &parts, found.as_ref().ok(), began);
     let answer = match refused::check(&parts, &found, &state.settings) {
         Err(error) => Err(refuse(&state, &parts, error)),
         Ok(()) => {
@@ -41,23 +41,54 @@ pub(crate) async fn serve(State(state): State<Arc<ApiState>>, request: Request<B
             answer(&state, call, UnreadBody(body), &parts.method, found).await
         }
     };
-    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
+    respond(&state, answer, &ids, &asked)
 }
 
-/// A request that has been answered.
+/// What is counted and logged of a request.
 struct Asked<'a> {
-    ids: Ids,
     parts: &'a Parts,
     /// The name of its operation, if it has one.
     operation: Option<&'static str>,
+    /// What it is about, for the access log.
+    scope: Option<String>,
     began: Instant,
 }
 
-/// Makes the response and counts it.
-fn respond(state: &ApiState, answer: Result<Answer, ApiError>, asked: &Asked<'_>) -> Response<Body> {
+impl<'a> Asked<'a> {
+    fn new(state: &ApiState, parts: &'a Parts, operation: Option<&Operation>, began: Instant) -> Self {
+        let scope = operation.filter(|_| state.settings.access_log).map(|found| id::scope(&found.scope));
+        Self { parts, operation: operation.map(|found| found.route.name), scope, began }
+    }
+}
+
+/// Makes the response, and counts and logs it.
+fn respond(
+    state: &ApiState,
+    answer: Result<Answer, ApiError>,
+    ids: &Ids,
+    asked: &Asked<'_>,
+) -> Response<Body> {
     let answer = answer.unwrap_or_else(|error| Answer::error(&error));
-    let response = answer.into_response(&asked.ids, &asked.parts.method);
-    state.metrics.request(asked.operation, response.status().as_u16(), asked.began.elapsed());
+    let response = answer.into_response(ids, &asked.parts.method);
+    let (status, took) = (response.status().as_u16(), asked.began.elapsed());
+    state.metrics.request(asked.operation, status, took);
+    if state.settings.access_log {
+        let source =
+            Source::of(asked.parts, &state.settings.trusted_proxies).map(|source| source.to_string());
+        // The path is left out, and so is a method that nobody has heard of: a caller may have put a secret there.
+        let method = asked.operation.map(|_| asked.parts.method.as_str());
+        tracing::info!(
+            target: "punctual_api::access_log",
+            request = %ids.request(),
+            source,
+            method,
+            operation = asked.operation,
+            scope = asked.scope,
+            status,
+            took_ms = took.as_secs_f64() * 1_000.0,
+            "a request was answered"
+        );
+    }
     response
 }
 
@@ -178,7 +209,7 @@ pub(crate) async fn serve_health(
     let (parts, body) = unprefixed(request, &state);
     let served = [Endpoint::Welcome, Endpoint::Live, Endpoint::Ready, Endpoint::Doctor, Endpoint::Metrics];
     let found = find_among(&served, &parts, &state);
-    let operation = found.as_ref().ok().map(|operation| operation.route.name);
+    let asked = Asked::new(&state, &parts, found.as_ref().ok(), began);
     let answer = match found {
         Err(error) => Err(error),
         Ok(operation) => {
@@ -187,7 +218,7 @@ pub(crate) async fn serve_health(
         }
     };
     let ids = Ids::new(&state);
-    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
+    respond(&state, answer, &ids, &asked)
 }
 
 /// Answers a request of a probe or a scraper, and asks nobody who they are. It is for a listener that only they can
@@ -200,7 +231,7 @@ pub(crate) async fn serve_monitoring(
     let (parts, body) = request.into_parts();
     let served = [Endpoint::Live, Endpoint::Ready, Endpoint::Doctor, Endpoint::Metrics];
     let found = find_among(&served, &parts, &state);
-    let operation = found.as_ref().ok().map(|operation| operation.route.name);
+    let asked = Asked::new(&state, &parts, found.as_ref().ok(), began);
     let answer = match found {
         Err(error) => Err(error),
         Ok(operation) => {
@@ -208,7 +239,7 @@ pub(crate) async fn serve_monitoring(
         }
     };
     let ids = Ids::new(&state);
-    respond(&state, answer, &Asked { ids, parts: &parts, operation, began })
+    respond(&state, answer, &ids, &asked)
 }
 
 /// The operation of a request where only a few are served.

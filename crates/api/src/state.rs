@@ -56,6 +56,8 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether callers come over TLS.
     pub secure: bool,
+    /// Whether each request is logged when it is answered.
+    pub access_log: bool,
     /// What plans allow.
     pub limits: Limits,
     /// What each caller may do.

@@ -222,6 +222,7 @@ pub(crate) struct History {
 pub(crate) struct Log {
     pub(crate) level: LogFilter,
     pub(crate) format: LogFormat,
+    pub(crate) access: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

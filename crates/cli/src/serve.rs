@@ -160,6 +160,7 @@ async fn run(
             hosts: hosts(&config, tls.as_ref()),
             trusted_proxies: config.server.trusted_proxies.clone(),
             secure: tls.is_some(),
+            access_log: config.log.access,
             limits: config.plans.limits(),
             caller_limits: config.limits.of_callers(),
             tenant: config.arm.tenant.clone(),

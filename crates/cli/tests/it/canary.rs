@@ -216,6 +216,7 @@ fn secrets_are_nowhere_in_the_clear() {
     let mut command = punctual();
     command
         .env("PUNCTUAL_LOG__LEVEL", "trace")
+        .env("PUNCTUAL_LOG__ACCESS", "true")
         .env("PUNCTUAL_SERVER__MONITORING_LISTEN", &monitoring)
         .env("PUNCTUAL_SERVER__PUBLIC_URL", "https://scheduler.example.com")
         .env(CLIENT_SECRET, format!("{CORE}-client"))
@@ -326,11 +327,15 @@ fn secrets_are_nowhere_in_the_clear() {
     assert!(history.contains("***"), "the target's answer is shown without secrets: {history}");
 
     let metrics = recorded.call_unheard(&root, "GET", "/metrics", "").text;
-    let fired = |outcome| {
-        let sample = format!("step=\"main\",try=\"first\",outcome=\"{outcome}\"}} ");
-        metrics.lines().any(|line| line.split_once(&sample).is_some_and(|(_, count)| count != "0"))
+    let counted = |step| {
+        let sample = format!("step=\"{step}\",try=\"first\",outcome=\"failed\"}} ");
+        metrics.lines().filter(|line| line.split_once(&sample).is_some_and(|(_, count)| count != "0")).count()
     };
-    assert!(fired("succeeded") && fired("failed"), "the figures are of what was fired: {metrics}");
+    assert_eq!(
+        [counted("main"), counted("error")],
+        [4, 4],
+        "each kind of action was fired and counted: {metrics}"
+    );
 
     for path in paths(&id) {
         for version in ApiVersion::ALL {

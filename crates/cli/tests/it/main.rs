@@ -18,6 +18,7 @@ mod full_disk;
 mod glossary;
 mod in_flight;
 mod keys;
+mod log_events;
 mod long_run;
 mod metrics;
 mod own_server;
