@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
 mod docs;
+mod examples;
 mod figures;
