@@ -99,10 +99,12 @@ impl Actions {
         Ok(Self { timeout: settings.timeout, dialer, user_agent, clients, tokens, queues, bus })
     }
 
-    /// Refuses to connect to this server itself. To be called before anything is fired: where the server listens is
-    /// known only after the settings were checked.
+    /// Refuses to connect to this server itself, and to the nodes that share its store. To be called before anything is
+    /// fired, since where the server listens is known only after the settings were checked; and again when other nodes
+    /// come and go.
     pub fn refuse_own(&self, own: OwnAddresses) {
         self.dialer.refuse_own(own);
+        self.clients.forget_idle();
     }
 
     /// Makes one attempt. If it goes wrong, the outcome is a failure with the reason. It takes at most the time-out of

@@ -61,6 +61,13 @@ impl Clients {
         Ok(Self { dialer, trust, limits, anonymous, http1, identified, openers })
     }
 
+    /// Forgets connections that are kept, so that whatever they lead to is checked anew. Those with a client certificate end by
+    /// themselves when they have been idle.
+    pub(crate) fn forget_idle(&self) {
+        self.anonymous.forget_idle();
+        self.http1.forget_idle();
+    }
+
     /// Returns the client without a certificate.
     pub(crate) fn anonymous(&self) -> &Client {
         &self.anonymous

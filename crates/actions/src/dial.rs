@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -34,8 +34,8 @@ pub(crate) struct Dialer {
     egress: Egress,
     resolver: Resolver,
     timeout: Duration,
-    /// Unset if actions may call this server.
-    own: OnceLock<OwnAddresses>,
+    /// None if actions may call this server.
+    own: RwLock<Option<Arc<OwnAddresses>>>,
     /// What the names of this server resolved to last: they count where they don't resolve now.
     own_resolved: Mutex<HashMap<Box<str>, Arc<[IpAddr]>>>,
 }
@@ -83,14 +83,14 @@ impl Dialer {
             egress,
             resolver: Resolver::new(),
             timeout,
-            own: OnceLock::new(),
+            own: RwLock::default(),
             own_resolved: Mutex::default(),
         }
     }
 
-    /// Refuses these addresses from now on. Only the first call counts.
+    /// Refuses these addresses from now on, instead of those that it did.
     pub(crate) fn refuse_own(&self, own: OwnAddresses) {
-        let _ = self.own.set(own);
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(own));
     }
 
     /// How long an attempt may take.
@@ -164,7 +164,7 @@ impl Dialer {
 impl Dialer {
     /// Returns the first of some addresses that leads to this server.
     async fn own_address(&self, addresses: &[SocketAddr], port: u16) -> Option<SocketAddr> {
-        let own = self.own.get()?;
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         if let Some(found) = addresses.iter().find(|address| own.listens_at(**address)) {
             return Some(*found);
         }

@@ -46,6 +46,7 @@ impl From<KeyError> for KeyProblem {
             KeyError::Trouble(trouble) => Self::Trouble(trouble),
             KeyError::Seals { .. }
             | KeyError::Needed(_)
+            | KeyError::Waits { .. }
             | KeyError::Missing { .. }
             | KeyError::Different { .. } => Self::Refused(error.to_string()),
         }

@@ -8,7 +8,7 @@ use hyper::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use punctual_api::{Head, Verification};
 use punctual_arm::{AuditQuery, Query, audit as entry};
-use punctual_store::{AuditAsk, AuditLog};
+use punctual_store::AuditAsk;
 use serde_json::Value;
 
 use crate::client::Server;
@@ -82,8 +82,8 @@ enum Log {
 
 impl Log {
     async fn open(from: &ServerOrData) -> anyhow::Result<Self> {
-        Ok(match &from.data {
-            Some(dir) => Self::Stopped(Stopped::open(dir, from.key_file.as_deref(), false).await?),
+        Ok(match from.stored()? {
+            Some(stored) => Self::Stopped(Stopped::open(&stored, false).await?),
             None => Self::Running(from.running()?),
         })
     }

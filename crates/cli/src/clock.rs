@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Clock, ClockPause, ClockReading, ClockWatch, TICK};
+use punctual_store::NodeStanding;
 use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::watch;
 
 /// The time of the machine, in ticks of 100 ns like all our times.
 #[expect(clippy::disallowed_methods, reason = "the one place that owns the real clock")]
@@ -54,6 +56,48 @@ impl Clock for WatchedClock {
     }
 }
 
+/// The clock that nodes share: that of this machine, less what it is ahead of the database's. It never goes back by the little by
+/// which one measurement differs from the next: what was fired at a time must not be recorded as before it.
+pub(crate) struct SharedClock {
+    own: Arc<dyn Clock>,
+    standing: watch::Receiver<NodeStanding>,
+    shown: Mutex<Timestamp>,
+}
+
+/// By how much measurements may differ. More than that is a clock that was set.
+const MEASURED_WITHIN: SignedDuration = SignedDuration::from_secs(1);
+
+impl SharedClock {
+    pub(crate) fn new(own: Arc<dyn Clock>, standing: watch::Receiver<NodeStanding>) -> Self {
+        Self { own, standing, shown: Mutex::new(Timestamp::MIN) }
+    }
+}
+
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        let lead = self.standing.borrow().clock_lead;
+        let now = self.own.now();
+        let now = whole_ticks(now.checked_sub(lead).unwrap_or(now));
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if now > *shown || shown.duration_since(now) > MEASURED_WITHIN {
+            *shown = now;
+        }
+        *shown
+    }
+
+    fn speed(&self) -> f64 {
+        self.own.speed()
+    }
+
+    fn pause_at(&self, at: Timestamp) -> Option<ClockPause> {
+        self.own.pause_at(at)
+    }
+
+    fn watch(&self) -> Option<&ClockWatch> {
+        self.own.watch()
+    }
+}
+
 /// Reads both clocks. Reads again if the thread was interrupted between the two, which would look like a step.
 fn read_both() -> ClockReading {
     let mut before = since_boot();
@@ -69,7 +113,7 @@ fn read_both() -> ClockReading {
 }
 
 /// The time since the machine was started, suspension included.
-fn since_boot() -> Duration {
+pub(crate) fn since_boot() -> Duration {
     let time = clock_gettime(ClockId::Boottime);
     let (seconds, nanoseconds) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
@@ -296,6 +340,33 @@ mod tests {
         assert!(clock.now() >= later);
         clock.leap_to(Timestamp::UNIX_EPOCH);
         assert!(clock.now() >= later);
+    }
+
+    #[test]
+    fn what_the_machine_is_ahead_is_taken_away_and_a_measurement_sets_nothing_back() {
+        struct Fixed(Mutex<Timestamp>);
+        impl Clock for Fixed {
+            fn now(&self) -> Timestamp {
+                *self.0.lock().unwrap()
+            }
+        }
+        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let own = Arc::new(Fixed(Mutex::new(at(10_000))));
+        let lead = |millis| NodeStanding {
+            clock_lead: SignedDuration::from_millis(millis),
+            ..NodeStanding::alone()
+        };
+        let (sender, standing) = watch::channel(lead(200));
+        let clock = SharedClock::new(Arc::<Fixed>::clone(&own), standing);
+        assert_eq!(clock.now(), at(9_800));
+        sender.send_replace(lead(203));
+        assert_eq!(clock.now(), at(9_800), "not back by three milliseconds");
+        *own.0.lock().unwrap() = at(10_010);
+        assert_eq!(clock.now(), at(9_807));
+        sender.send_replace(lead(-50));
+        assert_eq!(clock.now(), at(10_060), "one that is behind is set right as well");
+        *own.0.lock().unwrap() = at(5_000);
+        assert_eq!(clock.now(), at(5_050), "a clock that was set back is believed");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use jiff::Timestamp;
+use punctual_store_postgres::ServerUrl;
 use serde::Deserialize;
 
 pub(crate) use self::filter::LogFilter;
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) audit: AuditConfig,
     pub(crate) limits: LimitsConfig,
     pub(crate) data: Data,
+    pub(crate) store: StoreConfig,
+    pub(crate) cluster: ClusterConfig,
     pub(crate) tls: Tls,
     pub(crate) clock: ClockConfig,
     pub(crate) api: Api,
@@ -118,6 +121,31 @@ pub(crate) enum Role {
 pub(crate) struct Data {
     pub(crate) dir: PathBuf,
     pub(crate) key_file: PathBuf,
+}
+
+/// The database that several nodes share.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoreConfig {
+    /// None if everything is in the data directory. It shows no password.
+    #[serde(deserialize_with = "read::store_url")]
+    pub(crate) url: Option<ServerUrl>,
+    #[serde(deserialize_with = "read::api_connections")]
+    pub(crate) api_connections: u32,
+    pub(crate) prepare: bool,
+}
+
+/// This node among those that share the database.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClusterConfig {
+    /// Empty for the name of the host.
+    #[serde(deserialize_with = "read::node_name")]
+    pub(crate) name: String,
+    #[serde(deserialize_with = "read::takeover_seconds")]
+    pub(crate) takeover_seconds: u32,
+    #[serde(deserialize_with = "read::clock_allowance_ms")]
+    pub(crate) clock_allowance_ms: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -1,9 +1,10 @@
 //! `punctual doctor`: is everything all right?
 //!
-//! Asks a running server what its inspector has found, or examines the data of a stopped one. Both give the
+//! Asks a running server what its inspector has found, or examines the data of a stopped one, or the database of several. All give the
 //! same checkup, printed for people or as JSON. Exit code 0 means no findings, 1 findings, 2 that the check
 //! could not be made.
 
+mod shared;
 mod stopped;
 mod table;
 
@@ -15,15 +16,17 @@ use punctual_api::Checkup;
 
 use crate::client::Server;
 use crate::exit::{Exit, WrongUsage};
-use crate::options::{DoctorOptions, Output};
+use crate::options::{DoctorOptions, Output, Stored};
 
 pub(crate) fn doctor(options: &DoctorOptions) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("could not start the runtime")?;
-    let (checkup, place) = match &options.from.data {
-        Some(dir) => {
-            let checkup = runtime.block_on(stopped::check(dir, options.from.key_file.as_deref()))?;
-            (checkup, dir.display().to_string())
+    let (checkup, place) = match options.from.stored()? {
+        Some(Stored::Data(data)) => {
+            (runtime.block_on(stopped::check(&data.dir, &data.key_file))?, data.dir.display().to_string())
+        }
+        Some(stored @ Stored::Shared(..)) => {
+            (runtime.block_on(shared::check(&stored))?, "the database".to_owned())
         }
         None => {
             let server = options.from.running()?;

@@ -19,7 +19,7 @@ use punctual_model::audit::{AuditEntry, AuditOutcome, Author};
 use punctual_store::KeyRing;
 
 pub(crate) use self::keeper::Keeper;
-pub(crate) use self::open::open;
+pub(crate) use self::open::{OpenedKeys, open, open_shared};
 pub(crate) use self::source::{Given, Source};
 use crate::client::Server;
 use crate::clock::real_now;
@@ -68,8 +68,8 @@ enum Whose {
 
 impl Whose {
     async fn open(from: &ServerOrData) -> anyhow::Result<Self> {
-        Ok(match &from.data {
-            Some(dir) => Self::Stopped(Stopped::open(dir, from.key_file.as_deref(), false).await?),
+        Ok(match from.stored()? {
+            Some(stored) => Self::Stopped(Stopped::open(&stored, false).await?),
             None => Self::Running(from.running()?),
         })
     }

@@ -10,6 +10,7 @@ mod config;
 mod doctor;
 mod exit;
 mod file_size;
+mod home;
 mod keys;
 mod options;
 mod preview;
@@ -17,6 +18,7 @@ mod private;
 mod progress;
 mod random;
 mod serve;
+mod store;
 mod token;
 
 use std::process::ExitCode;

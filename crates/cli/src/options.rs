@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 pub(crate) use self::audit::{AuditOptions, AuditVerb, ListAuditOptions};
 pub(crate) use self::keys::{KeysOptions, KeysVerb};
-pub(crate) use self::server_or_data::ServerOrData;
+pub(crate) use self::server_or_data::{ServerOrData, Stored};
 pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, TokenOptions, TokenVerb};
 use crate::config::Role;
 
@@ -50,6 +50,11 @@ pub(crate) struct ServeOptions {
     #[arg(long, value_name = "DIR", env = "PUNCTUAL_DATA")]
     pub(crate) data: Option<PathBuf>,
 
+    /// Keep everything in a PostgreSQL database that several nodes share, such as postgres://user@host/database. Put its password
+    /// into the environment variable PGPASSWORD, where no other user of the machine sees it.
+    #[arg(long, value_name = "URL", env = "PUNCTUAL_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+
     /// Serve TLS with a certificate made here, for development.
     #[arg(long, value_enum, env = "PUNCTUAL_TLS", conflicts_with_all = ["tls_cert", "tls_key"])]
     pub(crate) tls: Option<TlsKind>,
@@ -86,6 +91,7 @@ pub(crate) struct ServeOptions {
 const SERVE_EXAMPLES: &str = "Examples:
   punctual serve
   punctual serve --listen 127.0.0.1:9000 --data /var/lib/punctual --tls self-signed
+  punctual serve --store postgres://punctual@db.example/punctual --data /var/lib/punctual
   punctual serve --clock-start 2026-03-28 --clock-speed 3600";
 
 /// Look around in a server with sample jobs and weeks of history.
@@ -161,7 +167,8 @@ pub(crate) struct DoctorOptions {
 const DOCTOR_EXAMPLES: &str = "Examples:
   punctual doctor
   punctual doctor --server https://localhost:8380 --ca punctual-data/tls-cert.pem --output json
-  punctual doctor --data /var/lib/punctual";
+  punctual doctor --data /var/lib/punctual
+  punctual doctor --store postgres://punctual@db.example/punctual --data /var/lib/punctual";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {

@@ -17,6 +17,7 @@ mod log;
 mod metrics;
 mod own;
 mod page;
+mod peers;
 mod refused;
 mod reseal;
 mod stop;
@@ -33,11 +34,9 @@ use anyhow::Context;
 use punctual_api::{ApiState, Hosts, Limiter, Openers, ROUTES, Traffic};
 use punctual_arm::Locations;
 use punctual_metrics::Metrics;
-use punctual_model::audit::AuditEntry;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Failure, Log, Observer, Supervisor};
-use punctual_store::{Store, Vault};
-use punctual_store_sqlite::{Alarm, DataDirectory, Meter, OpenError, Options as StoreOptions, SqliteStore};
+use punctual_store::Store;
 
 use self::access::Attending;
 use self::audit::Auditing;
@@ -52,12 +51,13 @@ use self::reseal::Resealing;
 use self::stop::{Signals, Started};
 use self::tls::{Name, Tls};
 use crate::clock::{VirtualClock, WatchedClock, real_now};
-use crate::config::{self, ClockConfig, Config, Data, Override, Role};
+use crate::config::{self, ClockConfig, Config, Override, Role, StoreConfig};
 use crate::exit::{Exit, WrongUsage};
 use crate::file_size;
-use crate::keys::{self, Keeper, Source};
+use crate::keys::{self, Keeper};
 use crate::options::ServeOptions;
 use crate::random::SystemRandom;
+use crate::store::{self, AnyStore, NewNode, Sealing, SharedPlace, Watchers};
 
 /// How long the end of the process waits for what runs in threads, such as the resolution of a name.
 const THREADS_TIME_MAX: Duration = Duration::from_secs(2);
@@ -92,7 +92,7 @@ async fn run(
         Role::Api => None,
         Role::All | Role::Runner => {
             let own = tls.as_ref().and_then(|tls| tls.self_signed.as_deref());
-            Some(fire::actions(&config.actions, own)?)
+            Some(Arc::new(fire::actions(&config.actions, own)?))
         }
     };
     file_size::survive_limit().await.context("could not listen for signals")?;
@@ -105,26 +105,50 @@ async fn run(
     let echo = config.server.echo_listen.filter(|_| actions.is_some()).map(echo::bind).transpose()?;
     let echo_bound = echo.as_ref().map(TcpListener::local_addr).transpose();
     let echo_bound = echo_bound.context("could not ask where the echo target is")?;
+    let listening = monitoring.iter().filter_map(|listener| listener.local_addr().ok());
+    let listening: Vec<SocketAddr> = std::iter::once(bound).chain(listening).collect();
+    let own_addresses = own::addresses(&config, &listening, echo_bound);
     if let Some(actions) = actions.as_ref().filter(|_| !config.actions.allow_self) {
-        let monitoring = monitoring.iter().filter_map(|listener| listener.local_addr().ok());
-        let listeners: Vec<SocketAddr> = std::iter::once(bound).chain(monitoring).collect();
-        actions.refuse_own(own::addresses(&config, &listeners, echo_bound));
+        actions.refuse_own(own_addresses.clone());
     }
 
     let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
-    let clock = schedule_clock(&config);
+    let own_clock = schedule_clock(&config);
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
     let note = config.audit.enabled.then(|| keys::note_of("Punctual/keys/rotate/action"));
     let metrics = Arc::new(Metrics::new(ROUTES.iter().map(|route| route.name)));
-    let watchers = Watchers { alarm: alarm(supervisor), meter: meter(&metrics) };
-    let OpenedStore { store: opened, keeper } =
-        open_store(&config.data, &random, watchers, credential_headers.clone(), note)?;
-    keeper.watch();
-    let access = access::open(&config, opened.clone()).await?;
-    let auditor = audit::open(&config.audit, opened.clone());
-    let store: Arc<dyn Store> = opened;
+    let sealing =
+        Sealing { random: Arc::clone(&random), credential_headers: credential_headers.clone(), note };
+    let opened = match &config.store.url {
+        None => store::open_own(&config.data, sealing, Watchers::of(supervisor, &metrics))?,
+        Some(url) => {
+            let StoreConfig { api_connections, prepare, .. } = config.store;
+            let node = NewNode {
+                cluster: &config.cluster,
+                clock: Arc::clone(&own_clock),
+                virtual_clock: is_virtual(&config.clock),
+                fires: actions.is_some(),
+                url: own::url(&config, bound, tls.is_some()),
+                started_at: real_now(),
+                supervisor,
+            };
+            let place = SharedPlace { url, data: &config.data, api_connections, prepare };
+            store::open_shared(&place, sealing, Arc::clone(&own_clock), Some(node)).await?
+        }
+    };
+    let (clock, keeper) = (opened.clock(own_clock), Arc::clone(&opened.keeper));
+    let any = Arc::clone(&opened.store);
+    let access = access::open(&config, Arc::<dyn AnyStore>::clone(&any)).await?;
+    let auditor = audit::open(&config.audit, Arc::<dyn AnyStore>::clone(&any));
+    let store: Arc<dyn Store> = any;
     tls.as_mut().map(Tls::save).transpose()?;
 
+    let peers = match (&actions, &opened.shared) {
+        (Some(actions), Some(shared)) if !config.actions.allow_self => {
+            Some(peers::Refusing::start(Arc::clone(actions), own_addresses, shared, supervisor))
+        }
+        (_, _) => None,
+    };
     let observer: Arc<dyn Observer> = Arc::new(Counting { log: Log, metrics: Arc::clone(&metrics) });
     let start = |actions| fire::start(&config, actions, &store, &clock, &random, observer, supervisor);
     let (running, status) = actions.map(start).transpose()?.unzip();
@@ -227,6 +251,11 @@ async fn run(
     attending.stop().await;
     resealing.stop().await;
     auditing.stop().await;
+    if let Some(peers) = peers {
+        peers.stop().await;
+    }
+    // Whoever fires has done so before.
+    opened.leave().await;
     tracing::info!("stopped");
     match failure {
         None => Ok(Exit::Fine),
@@ -258,67 +287,6 @@ fn hosts(config: &Config, tls: Option<&Tls>) -> Hosts {
     Hosts::new(config.server.hosts.iter().cloned().chain(public).chain(certified))
 }
 
-/// Has the supervisor notice when a thread of the store panics.
-fn alarm(supervisor: &Supervisor) -> Alarm {
-    let supervisor = supervisor.clone();
-    Alarm::new(move |task, panic| supervisor.note(Failure::of_panic(task, panic)))
-}
-
-/// Has the commits of the store counted.
-fn meter(metrics: &Arc<Metrics>) -> Meter {
-    let metrics = Arc::clone(metrics);
-    Meter::new(move |writes, took| metrics.commit(writes, took))
-}
-
-/// Who is told what the threads of the store do.
-#[derive(Default)]
-pub(crate) struct Watchers {
-    pub(crate) alarm: Alarm,
-    pub(crate) meter: Meter,
-}
-
-/// A store, and the keys that it is sealed with.
-pub(crate) struct OpenedStore {
-    pub(crate) store: Arc<SqliteStore>,
-    pub(crate) keeper: Arc<Keeper>,
-}
-
-/// Locks the data directory before anything in it is read or made, including the keys. The note is what the audit log says
-/// if there is a new one among those.
-pub(crate) fn open_store(
-    data: &Data,
-    random: &Arc<dyn RandomSource>,
-    watchers: Watchers,
-    credential_headers: CredentialHeaders,
-    note: Option<AuditEntry>,
-) -> anyhow::Result<OpenedStore> {
-    let directory = DataDirectory::own(&data.dir).context("could not open the store")?;
-    let keys = keys::open(data, &directory, random.as_ref())?;
-    let vault = Arc::new(Vault::new(&keys.ring).with_credential_headers(credential_headers));
-    let mut options = StoreOptions::new(&data.dir, Arc::clone(&vault), Arc::clone(random));
-    options.new_keys = keys.are_new();
-    options.alarm = watchers.alarm;
-    options.meter = watchers.meter;
-    options.note = note;
-    let store = SqliteStore::open_in(directory, options).map_err(|error| wrong_keys(error, &keys.source))?;
-    keys.keep()?;
-    let store = Arc::new(store);
-    let keeper = Arc::new(Keeper::new(keys.source, Arc::clone(&store), vault, Arc::clone(random)));
-    Ok(OpenedStore { store, keeper })
-}
-
-/// Keys that don't fit have to be put right by whoever runs the server, who is told where they come from.
-fn wrong_keys(error: OpenError, source: &Source) -> anyhow::Error {
-    match error {
-        OpenError::WrongKey(_) | OpenError::MissingKeys(_) | OpenError::DifferentKey { .. } => {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-            let cause = cause.unwrap_or_default();
-            WrongUsage(format!("could not open the store with {source}: {error}{cause}")).into()
-        }
-        other => anyhow::Error::new(other).context("could not open the store"),
-    }
-}
-
 fn grace(config: &Config) -> Duration {
     Duration::from_secs(config.server.stop_grace_seconds)
 }
@@ -333,6 +301,7 @@ fn overrides(options: &ServeOptions) -> Vec<Override> {
     add("--listen", "server", "listen", options.listen.clone());
     add("--role", "server", "role", options.role.map(|role| format!("{role:?}").to_lowercase()));
     add("--data", "data", "dir", options.data.as_ref().map(path));
+    add("--store", "store", "url", options.store.clone());
     let files = options.tls_cert.is_some() || options.tls_key.is_some();
     let mode = options.tls.map(|_| "self-signed".to_owned()).or(files.then(|| "files".to_owned()));
     add("--tls", "tls", "mode", mode);
@@ -368,11 +337,16 @@ const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
 
 fn schedule_clock(config: &Config) -> Arc<dyn Clock> {
     let ClockConfig { start, speed, patience, hold } = config.clock;
-    if start.is_none() && (speed - 1.0).abs() < f64::EPSILON {
+    if !is_virtual(&config.clock) {
         return Arc::new(WatchedClock::new(hold));
     }
     let start_at = start.unwrap_or_else(real_now);
     Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX)))
+}
+
+/// Whether the schedule has another time than the machine.
+fn is_virtual(clock: &ClockConfig) -> bool {
+    clock.start.is_some() || (clock.speed - 1.0).abs() > f64::EPSILON
 }
 
 fn locations(config: &Config) -> Locations {

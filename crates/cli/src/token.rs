@@ -83,8 +83,8 @@ async fn rotate(options: &RotateTokenOptions) -> anyhow::Result<()> {
 impl Tokens {
     /// `new` makes the data of a server that was never started.
     async fn open(from: &ServerOrData, new: bool) -> anyhow::Result<Self> {
-        Ok(match &from.data {
-            Some(dir) => Self::Stopped(Stopped::open(dir, from.key_file.as_deref(), new).await?),
+        Ok(match from.stored()? {
+            Some(stored) => Self::Stopped(Stopped::open(&stored, new).await?),
             None => Self::Running(Running::new(from)?),
         })
     }

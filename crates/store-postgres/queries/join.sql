@@ -7,8 +7,9 @@ WITH given AS (
     RETURNING last
 )
 INSERT INTO nodes (
-    lease, beat, fires, name, home, url, version, schema_known, tzdata, started_at, clock_offset, held, in_flight
+    lease, beat, fires, name, home, url, version, schema_known, tzdata, started_at, clock_offset, held, in_flight, keys_known,
+    drained, virtual
 )
-SELECT last, 0, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0
+SELECT last, 0, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, $10, $11, $12
 FROM given
 RETURNING lease

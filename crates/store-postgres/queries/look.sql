@@ -4,6 +4,12 @@ SELECT
     n.beat,
     n.fires,
     (SELECT last FROM numbers WHERE name = 'token_changes'),
-    (SELECT min_version FROM schema_version WHERE id = 1)
+    (SELECT min_version FROM schema_version WHERE id = 1),
+    (SELECT last FROM numbers WHERE name = 'sealing_key'),
+    (SELECT last FROM numbers WHERE name = 'key_changes'),
+    n.keys_known,
+    n.drained,
+    n.virtual,
+    n.url
 FROM nodes AS n
 ORDER BY n.lease

@@ -23,7 +23,7 @@ use crate::query;
 use crate::row::bound;
 
 /// The seal context of the key.
-const KEY: SealContext<'_> = SealContext { kind: "audit", row: 1 };
+pub(crate) const KEY: SealContext<'_> = SealContext { kind: "audit", row: 1 };
 
 /// How many pieces are looked at in one call.
 const PIECES: usize = 64;
@@ -64,9 +64,6 @@ pub(crate) async fn open_key(
     let stored: Vec<u8> = stored.try_get(0).map_err(PgError::from)?;
     let bytes = vault.open(KEY, &stored).map_err(OpenError::WrongKey)?;
     let key = AuditKey::from_bytes(&bytes).ok_or(OpenError::WrongKey(VaultError::UnknownFormat))?;
-    if Vault::key_of(&stored) != Ok(vault.newest()) {
-        connection.execute(query::set_audit_key, params![seal(&key)]).await?;
-    }
     Ok(key)
 }
 

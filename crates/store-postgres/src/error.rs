@@ -26,6 +26,11 @@ pub(crate) enum PgError {
     Rows(u64),
     #[error("the work on the request stopped unexpectedly")]
     Panicked,
+    /// Another key seals than this node has.
+    #[error(
+        "key {0} seals, and it is not among the keys of this node: put it there, and start the node again"
+    )]
+    KeyUnknown(u32),
     /// A precondition does not hold; the transaction is rolled back.
     #[error("refused: {0:?}")]
     Refused(Refusal),
@@ -91,6 +96,7 @@ impl PgError {
             | Self::Unreadable { .. }
             | Self::Rows(_)
             | Self::Panicked
+            | Self::KeyUnknown(_)
             | Self::Refused(_) => Class::Final,
         }
     }
@@ -112,7 +118,7 @@ impl PgError {
             Self::Unreadable { what, detail } => Trouble::Corrupt { what, detail },
             Self::Unsure => Trouble::Unsure { doing },
             Self::TimedOut | Self::NoneFree => Trouble::Busy { doing },
-            Self::Rows(_) | Self::Panicked | Self::Refused(_) => {
+            Self::Rows(_) | Self::Panicked | Self::KeyUnknown(_) | Self::Refused(_) => {
                 Trouble::Failed { doing, source: self.to_string().into() }
             }
             Self::Sql(error) => match class {

@@ -23,7 +23,7 @@ use crate::error::PgError;
 use crate::observation::Observation;
 use crate::open::{NodeIdentity, OpenError};
 use crate::param::params;
-use crate::store::Inner;
+use crate::store::{Inner, KeyNews};
 use crate::{query, schema};
 
 /// How often the lease is renewed.
@@ -34,6 +34,12 @@ const ANSWER: Duration = Duration::from_millis(1_500);
 
 /// By how much a node stops beginning before others may take over.
 const MARGIN: Duration = Duration::from_secs(1);
+
+/// How much longer than the takeover time a node waits at its start for one that may be dead.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Why a node that somebody has drained does not fire.
+pub(crate) const DRAINED: &str = "drained";
 
 /// The pause after a renewal that failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -48,6 +54,8 @@ pub(crate) struct Lease {
     left: tokio::sync::Mutex<bool>,
     /// Why the node does not fire, if it does not.
     problem: Mutex<Option<String>>,
+    /// Where other nodes serve the API.
+    pub(crate) peers: watch::Sender<Vec<String>>,
 }
 
 /// How the lease is kept.
@@ -58,6 +66,8 @@ pub(crate) struct LeaseSettings {
     pub(crate) clock: Arc<dyn Clock>,
     /// How far the clock may be off; none if it is not compared.
     pub(crate) clock_allowance: Option<Duration>,
+    /// Whether the clock is a virtual one.
+    pub(crate) virtual_clock: bool,
 }
 
 impl Lease {
@@ -79,6 +89,7 @@ impl Lease {
             settings,
             left: tokio::sync::Mutex::new(false),
             problem: Mutex::default(),
+            peers: watch::Sender::new(Vec::new()),
         }
     }
 
@@ -155,6 +166,8 @@ impl LeaseThread {
                 observation: Observation::default(),
                 offset: ClockOffset::default(),
                 wall_at_boot: None,
+                drained: false,
+                conflict: None,
             };
             runtime.block_on(keeper.run(stopped, joined));
         };
@@ -186,6 +199,10 @@ struct Keeper {
     offset: ClockOffset,
     /// The wall clock when the machine was started, as it was computed last: it moves if the clock is set.
     wall_at_boot: Option<SignedDuration>,
+    /// Somebody wants this node to fire nothing; goes with it if it gets another lease.
+    drained: bool,
+    /// A virtual clock, and another node that fires; whether the clock is the one of this node.
+    conflict: Option<bool>,
 }
 
 impl Keeper {
@@ -195,6 +212,7 @@ impl Keeper {
         joined: oneshot::Sender<Result<(), OpenError>>,
     ) {
         let mut joined = Some(joined);
+        let started = self.inner.lease.boot();
         loop {
             let began = self.inner.lease.boot();
             let beat = tokio::select! {
@@ -203,7 +221,16 @@ impl Keeper {
             };
             let pause = match beat {
                 Ok(true) => {
-                    if let Some(joined) = joined.take() {
+                    if let Some(here) = self.conflict.filter(|_| joined.is_some()) {
+                        // The other one may be dead, which shows when its beat has stood still for long enough.
+                        let patience = self.inner.lease.settings.takeover + PATIENCE;
+                        if began.saturating_sub(started) > patience {
+                            self.give_up().await;
+                            let refused = Err(OpenError::VirtualClock { here });
+                            drop(joined.take().map(|joined| joined.send(refused)));
+                            return;
+                        }
+                    } else if let Some(joined) = joined.take() {
                         // Whoever waits may be gone.
                         let _ = joined.send(Ok(()));
                     }
@@ -224,6 +251,15 @@ impl Keeper {
                 () = sleep(pause) => {}
                 _ = stopped.changed() => return,
             }
+        }
+    }
+
+    /// Leaves before it has begun.
+    async fn give_up(&mut self) {
+        if let (Some(connection), Some(lease)) = (&self.connection, self.lease) {
+            // If it fails, the others see that its beat stands still.
+            let left = timeout(ANSWER, connection.execute(query::leave, params![lease])).await;
+            drop(left);
         }
     }
 
@@ -287,7 +323,13 @@ impl Keeper {
         let NodeReport { fires, held, in_flight } = self.report();
         let (held, in_flight) = (i64::from(held), i64::from(in_flight));
         let offset = i64::try_from(self.offset.lead().as_nanos() / 100).unwrap_or(0);
-        let row = connection.one(query::renew, params![lease, fires, held, in_flight, offset]).await?;
+        let problem = self.inner.lease.problem();
+        // Others take its share.
+        let fires = fires && problem.is_none();
+        let (keys, problem) = (self.keys(), problem.unwrap_or_default());
+        let row = connection
+            .one(query::renew, params![lease, fires, held, in_flight, offset, keys, problem])
+            .await?;
         let Some(row) = row else {
             tracing::warn!(lease, "the lease of this node has ended; it gets a new one");
             return Ok(false);
@@ -305,11 +347,25 @@ impl Keeper {
         }
         let home = home.clone().unwrap_or_default();
         let (least, fires) = (wall.as_millisecond(), self.report().fires);
+        let (keys, virtual_clock) = (self.keys(), inner.lease.settings.virtual_clock);
         let (known, started_at) = (i32::try_from(schema::VERSION).unwrap_or(i32::MAX), to_ticks(*started_at));
         let lease = connection
             .number(
                 query::join,
-                params![least, fires, *name, home, *url, *version, known, *tzdata, started_at],
+                params![
+                    least,
+                    fires,
+                    *name,
+                    home,
+                    *url,
+                    *version,
+                    known,
+                    *tzdata,
+                    started_at,
+                    keys,
+                    self.drained,
+                    virtual_clock,
+                ],
             )
             .await?
             .ok_or(PgError::Rows(0))?;
@@ -323,32 +379,58 @@ impl Keeper {
     async fn look(&mut self, connection: &Connection, rows: &[Row], sent: Duration) -> Result<(), PgError> {
         let inner = Arc::clone(&self.inner);
         let (lease, own) = (&inner.lease, self.lease.unwrap_or(0));
-        let (mut beats, mut firing) = (Vec::new(), Vec::new());
-        let (mut token_changes, mut min_version) = (0, 0);
+        let (mut beats, mut firing, mut peers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut token_changes, mut min_version, mut news) = (0, 0, KeyNews::default());
+        let mut known_by_all: Option<Vec<i64>> = None;
+        let virtual_here = lease.settings.virtual_clock;
+        let mut conflicts = Vec::new();
         for row in rows {
             let (other, beat, fires): (i64, i64, bool) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
             (token_changes, min_version) = (row.try_get::<_, i64>(3)?, row.try_get::<_, i32>(4)?);
-            if other != own {
-                beats.push((other, beat));
-                firing.extend(fires.then_some(other));
+            (news.sealing, news.change_count) = (row.try_get(5)?, row.try_get(6)?);
+            let keys: Vec<i64> = row.try_get(7)?;
+            known_by_all.get_or_insert_with(|| keys.clone()).retain(|id| keys.contains(id));
+            if other == own {
+                self.drained = row.try_get(8)?;
+                continue;
             }
+            beats.push((other, beat));
+            if fires {
+                firing.push(other);
+                if virtual_here || row.try_get(9)? {
+                    conflicts.push(other);
+                }
+            }
+            let url: String = row.try_get(10)?;
+            peers.extend(Some(url).filter(|url| !url.is_empty()));
         }
+        news.known_by_all = known_by_all.and_then(|keys| keys.into_iter().max()).unwrap_or(0);
+        inner.key_news.send_if_modified(|old| std::mem::replace(old, news) != news);
+        lease.peers.send_if_modified(|old| {
+            let changed = *old != peers;
+            *old = peers;
+            changed
+        });
         inner.tokens_seen(token_changes);
         let still = self.observation.look(lease.boot(), &beats, lease.settings.takeover);
         for (dead, beat) in still {
             if connection.execute(query::take_over, params![dead, beat]).await? == 1 {
                 tracing::warn!(lease = dead, "the beat of a node stood still; its claims are free");
                 firing.retain(|lease| *lease != dead);
+                conflicts.retain(|lease| *lease != dead);
                 inner.frontier().reset();
                 inner.wake();
             }
         }
-        let problem = self.problem(min_version);
+        // Of two, the one that came first goes on.
+        conflicts.retain(|other| *other < own);
+        self.conflict = (!conflicts.is_empty() && self.report().fires).then_some(virtual_here);
+        let problem = self.problem(min_version, news.sealing);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let valid_until = sent + lease.settings.takeover.saturating_sub(MARGIN);
         let standing = NodeStanding {
             lease: u64::try_from(own).unwrap_or(0),
-            firing_count: count(firing.len() + usize::from(self.report().fires)).max(1),
+            firing_count: count(firing.len() + usize::from(self.report().fires && problem.is_none())).max(1),
             rank: count(firing.iter().filter(|other| **other < own).count()),
             may_fire: problem.is_none(),
             valid_until: Some(BootInstant(valid_until)),
@@ -364,7 +446,10 @@ impl Keeper {
     }
 
     /// Why this node must not fire; none if it may.
-    fn problem(&self, min_version: i32) -> Option<String> {
+    fn problem(&self, min_version: i32, sealing: i64) -> Option<String> {
+        if self.drained {
+            return Some(DRAINED.to_owned());
+        }
         if usize::try_from(min_version).is_ok_and(|least| least > schema::VERSION) {
             return Some(format!(
                 "the database needs nodes that know schema version {min_version}, and this one knows {}: \
@@ -372,13 +457,29 @@ impl Keeper {
                 schema::VERSION
             ));
         }
+        if sealing > 0 && !self.keys().contains(&sealing) {
+            return Some(format!(
+                "key {sealing} seals, and it is not among the keys of this node: put it there, and start the node again"
+            ));
+        }
+        if self.conflict.is_some() {
+            return Some("a virtual clock is for one node, and there are two".to_owned());
+        }
         let allowance = self.inner.lease.settings.clock_allowance?;
         self.offset.exceeds(allowance).then(|| {
+            let lead = self.offset.lead();
+            let direction = if lead.is_negative() { "behind" } else { "ahead of" };
             format!(
-                "its clock is off by {:?} from the database's, and {allowance:?} are allowed: set both clocks by NTP",
-                self.offset.lead()
+                "its clock is {} ms {direction} the database's, which is more than {} ms: set both clocks by NTP",
+                lead.unsigned_abs().as_millis(),
+                allowance.as_millis()
             )
         })
+    }
+
+    /// The keys that this node has.
+    fn keys(&self) -> Vec<i64> {
+        self.inner.vault.ids().into_iter().map(i64::from).collect()
     }
 
     /// Compares the clocks: the server's, in microseconds since 1970, and ours when it was asked.

@@ -40,6 +40,7 @@ mod query;
 mod receipt;
 mod row;
 mod schema;
+mod seals;
 mod search;
 mod session;
 mod settlement;

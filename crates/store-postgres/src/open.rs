@@ -8,8 +8,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Clock, RandomSource};
-use punctual_store::{AuditKey, SealContext, Vault, VaultError};
+use punctual_store::{AuditKey, KeyUse, Vault, VaultError};
 use rustls::pki_types::CertificateDer;
 use thiserror::Error;
 
@@ -19,7 +20,7 @@ use crate::error::{Class, PgError};
 use crate::param::params;
 use crate::tls::Tls;
 use crate::url::ServerUrl;
-use crate::{audit, query, schema, session};
+use crate::{audit, query, schema, seals, session};
 
 /// The shortest takeover time: a node must be able to miss a renewal.
 pub const TAKEOVER_MIN: Duration = Duration::from_secs(3);
@@ -41,8 +42,13 @@ pub struct Options {
     /// How far the clock may be off from the database's before the node stops firing; none if it is not compared, because
     /// it is a virtual one.
     pub clock_allowance: Option<Duration>,
+    /// Whether the clock is a virtual one: no other node may fire beside it.
+    pub virtual_clock: bool,
     /// How long the beat of a node must stand still before others take over; the same for all nodes.
     pub takeover: Duration,
+    /// Whether it becomes a node, with a lease. Without one nothing is claimed, and the others don't know of it: for whoever
+    /// looks after the database from outside.
+    pub joins: bool,
     /// Whether this node fires; others count on it from the start.
     pub fires: bool,
     /// What others see of this node.
@@ -51,6 +57,8 @@ pub struct Options {
     pub api_connections: usize,
     /// Whether statements are prepared; not possible behind a pooler in transaction mode.
     pub prepare: bool,
+    /// What the audit log says when a key begins to seal that this node has brought.
+    pub key_note: Option<AuditEntry>,
     /// Starts the thread that keeps the lease, and tells somebody if it panics.
     pub spawn: Spawn,
 }
@@ -94,11 +102,14 @@ impl Options {
             clock,
             boot,
             clock_allowance: Some(Duration::from_millis(250)),
+            virtual_clock: false,
             takeover: Duration::from_secs(4),
+            joins: true,
             fires: true,
             identity,
             api_connections: 8,
             prepare: true,
+            key_note: None,
             spawn: Box::new(|_, work| {
                 std::thread::Builder::new().name("punctual-lease".to_owned()).spawn(work)
             }),
@@ -164,14 +175,43 @@ pub enum OpenError {
     #[error("cluster.takeover_seconds must be at least {} seconds", TAKEOVER_MIN.as_secs())]
     TakeoverShort,
     /// The keys are not those that the secrets were sealed with.
-    #[error("the key file does not belong to this database: put the right one in its place")]
+    #[error("the keys are not those of this database: every node must have the same")]
     WrongKey(#[source] VaultError),
+    /// Something is sealed with keys that are not there.
+    #[error("{}: every node must have all of the keys", missing(.0))]
+    MissingKeys(Vec<KeyUse>),
+    /// A key is another one than the nodes before had under its number.
+    #[error(
+        "key {id} is not the one that other nodes have under this number: every node must have the same keys"
+    )]
+    DifferentKey {
+        /// Its number.
+        id: u32,
+    },
+    /// A virtual clock is for one node.
+    #[error(
+        "a virtual clock is for one node, and {}: stop the other first, or use the real time",
+        if *.here { "another node fires on this database" } else { "the node that fires on this database has one" }
+    )]
+    VirtualClock {
+        /// Whether it is the clock of this node.
+        here: bool,
+    },
     /// The database does not do what it is asked to.
     #[error("could not open the database")]
     Database(#[source] Box<dyn Error + Send + Sync>),
     /// A thread could not be started.
     #[error("could not start a thread of the store")]
     Thread(#[source] io::Error),
+}
+
+/// What keys are missing, and what needs them.
+fn missing(keys: &[KeyUse]) -> String {
+    let told = |key: &KeyUse| match key.needed_by() {
+        Some(what) => format!("key {} is missing, and sealed with it: {what}", key.id),
+        None => format!("key {} is missing, with which the other nodes seal", key.id),
+    };
+    keys.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
 impl OpenError {
@@ -189,9 +229,6 @@ impl From<PgError> for OpenError {
     }
 }
 
-const KEY_CHECK: SealContext<'_> = SealContext { kind: "key check", row: 1 };
-const KEY_CHECK_TEXT: &[u8] = b"punctual";
-
 /// How long to wait for the first connection.
 const FIRST: Duration = Duration::from_secs(20);
 
@@ -202,7 +239,7 @@ pub(crate) struct Opened {
 }
 
 pub(crate) async fn open(options: &Options) -> Result<Opened, OpenError> {
-    if options.takeover < TAKEOVER_MIN {
+    if options.joins && options.takeover < TAKEOVER_MIN {
         return Err(OpenError::TakeoverShort);
     }
     let tls = Tls::new(options.url.ssl_mode, &options.authorities).map_err(OpenError::Tls)?;
@@ -212,8 +249,15 @@ pub(crate) async fn open(options: &Options) -> Result<Opened, OpenError> {
         return Err(OpenError::Session(problem));
     }
     schema::migrate(&connection).await?;
-    check_takeover(&connection, options.takeover).await?;
-    check_key(&connection, options).await?;
+    if options.joins {
+        check_takeover(&connection, options.takeover).await?;
+    }
+    let checked = seals::open(&connection, options).await;
+    if checked.is_err() {
+        // Nothing is left behind; the connection is closed in any case.
+        let _ = connection.roll_back().await;
+    }
+    checked?;
     let audit_key = audit::open_key(&connection, &options.vault, &*options.random).await?;
     Ok(Opened { connector, audit_key })
 }
@@ -255,22 +299,4 @@ async fn check_takeover(connection: &Connection, wanted: Duration) -> Result<(),
         return Ok(());
     }
     Err(OpenError::Takeover { wanted, found: Duration::from_millis(u64::try_from(found).unwrap_or(0)) })
-}
-
-/// Checks that the vault opens what this database was sealed with.
-async fn check_key(connection: &Connection, options: &Options) -> Result<(), OpenError> {
-    let seal = || options.vault.seal(KEY_CHECK, KEY_CHECK_TEXT, &*options.random);
-    let stored = match connection.one(query::key_check, &[]).await? {
-        Some(row) => row,
-        None => {
-            connection.execute(query::insert_counters, params![seal()]).await?;
-            connection.one(query::key_check, &[]).await?.ok_or(PgError::Rows(0))?
-        }
-    };
-    let check: Vec<u8> = stored.try_get(0).map_err(PgError::from)?;
-    options.vault.open(KEY_CHECK, &check).map_err(OpenError::WrongKey)?;
-    if Vault::key_of(&check) != Ok(options.vault.newest()) {
-        connection.execute(query::set_key_check, params![seal()]).await?;
-    }
-    Ok(())
 }

@@ -36,6 +36,7 @@ pub(crate) struct Pool {
     outage: Arc<Outage>,
     idle: Mutex<Vec<Connection>>,
     permits: Arc<Semaphore>,
+    size: usize,
     /// For each try.
     time_limit: Duration,
     /// How many connections were lost so far.
@@ -57,9 +58,16 @@ impl Pool {
             outage,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(size)),
+            size,
             time_limit,
             lost_count: AtomicU64::new(0),
         })
+    }
+
+    /// Waits until all that is under way now is done, or has taken too long.
+    pub(crate) async fn finish_earlier(&self) {
+        let all = u32::try_from(self.size).unwrap_or(u32::MAX);
+        drop(timeout(WAIT_MAX, Arc::clone(&self.permits).acquire_many_owned(all)).await);
     }
 
     /// How many connections were lost so far.

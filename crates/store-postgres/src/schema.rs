@@ -16,8 +16,11 @@ use crate::query;
 const SCHEMA_VERSION: &str = include_str!("../migrations/0000_schema_version.sql");
 
 /// In order; a version is the position in this list, from 1. A released migration is never changed.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_search.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_search.sql"),
+    include_str!("../migrations/0003_keys_and_nodes.sql"),
+];
 
 /// The version of the schema that this program writes.
 pub(crate) const VERSION: usize = MIGRATIONS.len();

@@ -7,21 +7,25 @@ mod callers;
 mod claim;
 mod resources;
 mod roster;
+mod seals;
 mod sessions;
 mod survey;
 mod views;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use punctual_model::audit::AuditEntry;
 use punctual_model::{Clock, JobId, RandomSource};
 use punctual_store::instant::to_ticks;
-use punctual_store::{AuditKey, Vault};
+use punctual_store::{AuditKey, Trouble, Vault};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
+pub(crate) use self::seals::KeyNews;
 use crate::beginner::Beginner;
 use crate::connector::Connector;
 use crate::error::PgError;
@@ -50,7 +54,9 @@ const RECENT: Duration = Duration::from_secs(5);
 /// [`leave`](punctual_store::Roster::leave).
 pub struct PostgresStore {
     inner: Arc<Inner>,
-    _lease: LeaseThread,
+    _lease: Option<LeaseThread>,
+    /// Follows what other nodes decide about keys.
+    keys: AbortHandle,
 }
 
 impl PostgresStore {
@@ -59,9 +65,48 @@ impl PostgresStore {
         let Opened { connector, audit_key } = open::open(&options).await?;
         let spawn =
             std::mem::replace(&mut options.spawn, Box::new(|_, _| Err(std::io::Error::other("used"))));
+        let joins = options.joins;
         let inner = Arc::new(Inner::new(options, connector, audit_key));
-        let lease = LeaseThread::start(Arc::clone(&inner), |work| spawn("keeper of the lease", work)).await?;
-        Ok(Self { inner, _lease: lease })
+        let lease = if joins {
+            Some(LeaseThread::start(Arc::clone(&inner), |work| spawn("keeper of the lease", work)).await?)
+        } else {
+            None
+        };
+        if let Err(error) = inner.advance_keys().await {
+            tracing::debug!(%error, "could not have a new key seal; it is tried again");
+        }
+        let attending = seals::attend(Arc::downgrade(&inner), inner.key_news.subscribe());
+        let keys = tokio::spawn(attending).abort_handle();
+        // What was seen before counts as well.
+        inner.key_news.send_modify(|_| {});
+        Ok(Self { inner, _lease: lease, keys })
+    }
+}
+
+impl PostgresStore {
+    /// Where other nodes serve the API, now and whenever it changes.
+    pub fn peers(&self) -> watch::Receiver<Vec<String>> {
+        self.inner.lease.peers.subscribe()
+    }
+
+    /// Has the problems of this store include those of files, such as the keys; the first who asks for that is heard.
+    pub fn watch(&self, others: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        let _ = self.inner.watched.set(Box::new(others));
+    }
+
+    /// What the server says it is, such as `PostgreSQL 15.18`.
+    pub async fn server_version(&self) -> Result<String, Trouble> {
+        let read = work!(|connection| {
+            let row = connection.one(query::server_version, &[]).await?.ok_or(PgError::Rows(0))?;
+            Ok::<String, PgError>(row.try_get(0)?)
+        });
+        self.inner.api.run(read).await.map_err(|error| error.trouble("ask for the version of the server"))
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.keys.abort();
     }
 }
 
@@ -95,6 +140,11 @@ pub(crate) struct Inner {
     /// How often tokens were changed, as far as this node knows.
     token_version: AtomicI64,
     reconciled: Mutex<Reconciled>,
+    pub(crate) key_news: watch::Sender<KeyNews>,
+    /// What the audit log says when a key of this node begins to seal.
+    key_note: Mutex<Option<AuditEntry>>,
+    /// Tells problems of files.
+    pub(crate) watched: OnceLock<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
 }
 
 /// When this node last compared its claims with the database, and how many connections it had lost by then.
@@ -109,7 +159,9 @@ impl Inner {
         let Options { vault, random, clock, boot, clock_allowance, takeover, fires, identity, .. } = options;
         let outage = Arc::new(Outage::default());
         let pool = |size, limit| Pool::new(Arc::clone(&connector), Arc::clone(&outage), size, limit);
-        let settings = LeaseSettings { identity, takeover, clock: Arc::clone(&clock), clock_allowance };
+        let virtual_clock = options.virtual_clock;
+        let settings =
+            LeaseSettings { identity, takeover, clock: Arc::clone(&clock), clock_allowance, virtual_clock };
         // Fences of an earlier run must not be valid in this one.
         let first_fence = u64::try_from(random.random() >> 65).unwrap_or(0);
         Self {
@@ -132,6 +184,9 @@ impl Inner {
             token_changes: watch::Sender::new(0),
             token_version: AtomicI64::new(-1),
             reconciled: Mutex::default(),
+            key_news: watch::Sender::new(KeyNews::default()),
+            key_note: Mutex::new(options.key_note),
+            watched: OnceLock::new(),
             connector,
             outage,
         }

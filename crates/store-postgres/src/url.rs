@@ -112,6 +112,21 @@ impl ServerUrl {
         Ok(Self { config, ssl_mode, root_certificate })
     }
 
+    /// The same with a password, if it has none.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if self.config.get_password().is_none() {
+            self.config.password(password);
+        }
+        self
+    }
+
+    /// The URL as somebody would write it, without its password and parameters.
+    pub fn without_password(&self) -> String {
+        let user = self.config.get_user().unwrap_or_default();
+        self.to_string().replacen("postgres://", &format!("postgres://{user}@"), 1)
+    }
+
     /// The file with the certificates of trusted authorities, if one is named.
     pub fn root_certificate(&self) -> Option<&Path> {
         self.root_certificate.as_deref()

@@ -133,6 +133,7 @@ layer! {
     }
     Roster {
         nodes() -> Result<Vec<Node>, Trouble>;
+        drain(name: &str, drained: bool, note: Option<AuditEntry>) -> Result<bool, Trouble>;
         leave() -> Result<(), Trouble>;
     } at once {
         standing() -> watch::Receiver<NodeStanding>;

@@ -188,11 +188,7 @@ impl Layer for LeasedStore {
 
     async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
         let leases = self.cluster.leases();
-        let node = |(lease, report): (&u64, &NodeReport)| Node {
-            lease: *lease,
-            name: lease.to_string(),
-            report: *report,
-        };
+        let node = |(lease, report): (&u64, &NodeReport)| Node::new(*lease, lease.to_string(), *report);
         Ok(leases.live.iter().map(node).collect())
     }
 

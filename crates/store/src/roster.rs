@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::audit::AuditEntry;
 use tokio::sync::watch;
 
 use crate::Trouble;
@@ -32,11 +33,14 @@ pub trait Roster: Send + Sync {
 
     /// All nodes with a lease, by lease.
     async fn nodes(&self) -> Result<Vec<Node>, Trouble> {
-        Ok(vec![Node {
-            lease: NodeStanding::alone().lease,
-            name: "this".to_owned(),
-            report: NodeReport::default(),
-        }])
+        let alone = NodeStanding::alone();
+        Ok(vec![Node { rank: Some(alone.rank), ..Node::new(alone.lease, "this", NodeReport::default()) }])
+    }
+
+    /// Has the nodes of a name fire nothing from now on, or fire again; they go on serving. False if there is none. It lasts
+    /// until the node is started again. A store that one process owns refuses.
+    async fn drain(&self, _name: &str, _drained: bool, _note: Option<AuditEntry>) -> Result<bool, Trouble> {
+        Ok(false)
     }
 
     /// Gives the lease up, after every claim is settled or given back.
@@ -105,4 +109,39 @@ pub struct Node {
     pub name: String,
     /// Its last report.
     pub report: NodeReport,
+    /// Its position among those that fire, by lease; none if it does not.
+    pub rank: Option<u32>,
+    /// The version of its program.
+    pub version: String,
+    /// When it was started, if that is known.
+    pub started_at: Option<Timestamp>,
+    /// How long ago it renewed its lease.
+    pub beat_age: Duration,
+    /// How far its clock is ahead of the shared one.
+    pub clock_lead: SignedDuration,
+    /// Why it does not fire; none if it does, or if it is not its part.
+    pub problem: Option<String>,
+    /// Whether somebody has drained it.
+    pub drained: bool,
+    /// Where it serves the API; empty if that is not known.
+    pub url: String,
+}
+
+impl Node {
+    /// A node of which nothing else is known.
+    pub fn new(lease: u64, name: impl Into<String>, report: NodeReport) -> Self {
+        Self {
+            lease,
+            name: name.into(),
+            report,
+            rank: None,
+            version: String::new(),
+            started_at: None,
+            beat_age: Duration::ZERO,
+            clock_lead: SignedDuration::ZERO,
+            problem: None,
+            drained: false,
+            url: String::new(),
+        }
+    }
 }

@@ -24,7 +24,8 @@ pub trait Seals: Send + Sync {
 
     /// Takes the keys of a ring; its newest one seals from now on. In one transaction with the note the secrets of the server
     /// itself are sealed with it; the jobs are left to [`reseal`](Self::reseal). When this is answered, no write that
-    /// follows is sealed with another key. Does nothing more if that key seals already.
+    /// follows is sealed with another key. Does nothing more if that key seals already. Where other nodes do not know the key
+    /// yet, it is known from now on and refused as [`KeyError::Waits`]; it seals by itself when the last of them knows it.
     async fn seal_with(&self, ring: &KeyRing, note: Option<AuditEntry>) -> Result<(), KeyError>;
 
     /// How far sealing anew has come.
@@ -97,6 +98,14 @@ pub enum KeyError {
     Seals {
         /// Its number.
         id: u32,
+    },
+    /// It is known here, and seals as soon as all nodes know it.
+    #[error("key {id} seals as soon as all nodes know it, and these don't yet: {}; put it into their keys as well", .nodes.join(", "))]
+    Waits {
+        /// Its number.
+        id: u32,
+        /// The nodes that do not know it.
+        nodes: Vec<String>,
     },
     /// Something is sealed with it.
     #[error("key {} is needed: {} sealed with it", .0.id, needed(.0))]

@@ -94,7 +94,7 @@ impl Vault {
         &self.credential_headers
     }
 
-    /// The id of the key that seals.
+    /// The id of the key that seals: the newest, or the newest that all nodes know.
     pub fn newest(&self) -> u32 {
         self.keys().newest
     }
@@ -107,6 +107,27 @@ impl Vault {
     /// Takes the keys of a ring instead of those that there were. Its newest one seals from now on.
     pub fn replace(&self, ring: &KeyRing) {
         *self.keys_mut() = Ciphers::of(ring);
+    }
+
+    /// Takes the keys of a ring instead of those that there were, and has one of them seal, which need not be the newest. False,
+    /// and nothing is changed, if it is none of them.
+    pub fn replace_sealing(&self, ring: &KeyRing, id: u32) -> bool {
+        let ciphers = Ciphers { newest: id, ..Ciphers::of(ring) };
+        let there = ciphers.cipher(id).is_some();
+        if there {
+            *self.keys_mut() = ciphers;
+        }
+        there
+    }
+
+    /// Has one of the keys seal from now on. False, and nothing is changed, if it is none of them.
+    pub fn seal_with(&self, id: u32) -> bool {
+        let mut keys = self.keys_mut();
+        let there = keys.cipher(id).is_some();
+        if there {
+            keys.newest = id;
+        }
+        there
     }
 
     /// Forgets a key, unless it is the one that seals: nothing that was sealed with it opens from now on.
@@ -346,6 +367,22 @@ mod tests {
         assert_eq!(vault.ids(), [2], "the newest stays");
         assert_eq!(vault.open(PLACE, &blob), Err(VaultError::UnknownKey { id: 1 }));
         assert!(vault.open(PLACE, &newer).is_ok());
+    }
+
+    #[test]
+    fn a_key_that_is_known_need_not_seal_yet() {
+        let random = Counting::default();
+        let old = KeyRing::generate(&random);
+        let both = old.rotated(&random);
+        let vault = Vault::new(&old);
+        assert!(vault.replace_sealing(&both, 1));
+        assert_eq!((vault.newest(), vault.ids()), (1, vec![1, 2]));
+        assert_eq!(Vault::key_of(&vault.seal(PLACE, b"secret", &random)), Ok(1));
+        let newer = Vault::new(&both).seal(PLACE, b"secret", &random);
+        assert!(vault.open(PLACE, &newer).is_ok(), "others may seal with it already");
+        assert!(!vault.seal_with(3) && !vault.replace_sealing(&both, 3));
+        assert!(vault.seal_with(2));
+        assert_eq!(Vault::key_of(&vault.seal(PLACE, b"secret", &random)), Ok(2));
     }
 
     #[test]

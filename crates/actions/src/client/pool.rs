@@ -106,6 +106,11 @@ impl ExchangeError {
 }
 
 impl Client {
+    /// Forgets the connections that nobody uses now.
+    pub(super) fn forget_idle(&self) {
+        self.0.pool.lock().unwrap_or_else(PoisonError::into_inner).origins.clear();
+    }
+
     pub(super) fn new(connector: Connector, limits: PoolLimits) -> Self {
         Self(Arc::new(Shared { connector, limits, pool: Mutex::default() }))
     }

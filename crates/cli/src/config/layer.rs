@@ -169,7 +169,12 @@ fn read_file(path: &Path) -> Result<Table, WrongUsage> {
     let wrong =
         |why: String| WrongUsage(format!("could not use the configuration {}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    text.parse().map_err(|error: toml::de::Error| wrong(error.to_string()))
+    text.parse().map_err(|error: toml::de::Error| {
+        // Its own words show the line, which may have a password in it.
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+        wrong(format!("{}{}", line.unwrap_or_default(), error.message()))
+    })
 }
 
 fn read(settings: Table) -> Result<Config, String> {

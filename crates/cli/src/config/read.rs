@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use jiff::Timestamp;
+use punctual_store_postgres::ServerUrl;
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::{AuthMode, LogFormat, Role, SaslConfig, TlsMode};
@@ -49,6 +50,40 @@ pub(super) fn public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<S
         return punctual_api::check_prefix(&text).map(|()| text).map_err(Error::custom);
     }
     Err(Error::custom(format!("'{text}' is not a URL such as https://scheduler.example.com")))
+}
+
+/// The URL of the database that nodes share; none if the text is empty. It is never shown: it may have a password.
+pub(super) fn store_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ServerUrl>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    ServerUrl::parse(&text).map(Some).map_err(Error::custom)
+}
+
+/// How many connections the API has to the database.
+pub(super) fn api_connections<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    within(deserializer, 2, 1_000)
+}
+
+/// What a node is called; empty for the name of the host.
+pub(super) fn node_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    if text.len() <= 63 && text.chars().all(fits) {
+        return Ok(text);
+    }
+    Err(Error::custom("must be at most 63 letters, digits, dots, hyphens and underscores, such as gva-1"))
+}
+
+/// For how long the beat of a node must stand still before others take over.
+pub(super) fn takeover_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    within(deserializer, 3, 600)
+}
+
+/// How far the clock of a node may be off.
+pub(super) fn clock_allowance_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    within(deserializer, 1, 60_000)
 }
 
 /// Host names, without scheme and port.

@@ -17,9 +17,9 @@ use crate::file_size;
 use crate::keys::{Given, Source};
 use crate::progress::Progress;
 
-pub(super) async fn check(dir: &Path, key_file: Option<&Path>) -> anyhow::Result<Checkup> {
+pub(super) async fn check(dir: &Path, key_file: &Path) -> anyhow::Result<Checkup> {
     file_size::survive_limit().await.context("could not listen for signals")?;
-    let source = Source::find(dir, key_file.unwrap_or(Path::new("")), Given::here())?;
+    let source = Source::find(dir, key_file, Given::here())?;
     let store = Arc::new(open(dir, source.read()?.as_ref().map(Vault::new))?);
     let key_problem = key_problem(store.keys(), &source);
     let mut progress = Progress::new();

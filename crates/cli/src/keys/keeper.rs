@@ -11,13 +11,13 @@ use async_trait::async_trait;
 use punctual_api::{KeyKeeper, KeyProblem, KeyView, Keys, ResealingView};
 use punctual_model::RandomSource;
 use punctual_model::audit::AuditEntry;
-use punctual_store::{KeyError, KeyRing, KeyUse, SealContext, Seals, Trouble, Vault};
-use punctual_store_sqlite::SqliteStore;
+use punctual_store::{KeyError, KeyRing, KeyUse, SealContext, Trouble, Vault};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::Instant;
 
 use super::source::Source;
 use crate::clock::real_now;
+use crate::store::AnyStore;
 
 /// How many jobs are looked at in one transaction: some milliseconds of work, of which the writer has a part.
 const PIECE: usize = 64;
@@ -40,7 +40,7 @@ const COMPARISON: SealContext<'_> = SealContext { kind: "comparison", row: 0 };
 /// The keys of an open store.
 pub(crate) struct Keeper {
     source: Arc<Source>,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn AnyStore>,
     vault: Arc<Vault>,
     random: Arc<dyn RandomSource>,
     /// One change at a time: each reads the source, and writes it.
@@ -51,7 +51,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn new(
         source: Source,
-        store: Arc<SqliteStore>,
+        store: Arc<dyn AnyStore>,
         vault: Arc<Vault>,
         random: Arc<dyn RandomSource>,
     ) -> Self {
@@ -60,11 +60,11 @@ impl Keeper {
         Self { source, store, vault, random, turn, rotated }
     }
 
-    /// Has `punctual doctor` tell if the keys that a start would read are not those that are needed.
-    pub(crate) fn watch(&self) {
+    /// Tells how the keys that a start would read differ from those that are needed, for `punctual doctor`.
+    pub(crate) fn problems(&self) -> impl Fn() -> Vec<String> + Send + Sync + 'static {
         let (source, vault, random) =
             (Arc::clone(&self.source), Arc::clone(&self.vault), Arc::clone(&self.random));
-        self.store.watch(move || problems(&source, &vault, &*random));
+        move || problems(&source, &vault, &*random)
     }
 
     /// Takes retired keys out of the file that a crash has left in it.
@@ -81,9 +81,34 @@ impl Keeper {
     pub(crate) async fn attend(&self) {
         loop {
             let rotated = self.rotated.notified();
-            self.reseal_in_pieces().await;
+            self.take_added().await;
+            // One node does it for all.
+            if self.store.standing().borrow().first() {
+                self.reseal_in_pieces().await;
+            }
             // Nobody is woken if whoever asked for a rotation has gone in the middle of it.
             let _ = tokio::time::timeout(LOOK_AGAIN, rotated).await;
+        }
+    }
+
+    /// Where several nodes share the store, a key that somebody has added to the file becomes known while they run. It seals
+    /// when all nodes know it.
+    async fn take_added(&self) {
+        let shared = self.store.boot().is_some();
+        if !shared || !self.source.may_change() {
+            return;
+        }
+        let _turn = self.turn.lock().await;
+        let known = self.vault.ids();
+        let Ok(ring) = self.read().await else { return };
+        // What is missing or another one is told by `punctual doctor`.
+        if !ring.ids().any(|id| id > self.vault.newest() && !known.contains(&id)) {
+            return;
+        }
+        match self.store.seal_with(&ring, Some(super::note_of("Punctual/keys/rotate/action"))).await {
+            Ok(()) => {}
+            Err(waits @ KeyError::Waits { .. }) => tracing::info!("{waits}"),
+            Err(error) => tracing::warn!(%error, "could not take a key that was added to {}", self.source),
         }
     }
 
@@ -228,8 +253,9 @@ impl KeyKeeper for Keeper {
         }
         let ring = self.read().await.map_err(KeyProblem::Refused)?;
         // If somebody has put a key into the file already, that one seals from now on. Else this only compares.
-        self.store.seal_with(&ring, note.clone()).await.map_err(|error| self.not_taken(error.into()))?;
+        self.store.seal_with(&ring, note.clone()).await.map_err(|error| self.not_taken(error))?;
         if self.vault.newest() == old {
+            self.refuse_beside_others(old).await?;
             let full =
                 || KeyProblem::Refused("there are too many keys: retire those that are not needed".into());
             let next = ring.with_new_key(real_now(), &*self.random).ok_or_else(full)?;
@@ -241,7 +267,7 @@ impl KeyKeeper for Keeper {
                     next.newest()
                 ))
             })?;
-            self.store.seal_with(&next, note).await.map_err(|error| self.not_taken(error.into()))?;
+            self.store.seal_with(&next, note).await.map_err(|error| self.not_taken(error))?;
         }
         self.rotated.notify_one();
         let new = self.vault.newest();
@@ -291,10 +317,28 @@ impl Keeper {
         }
     }
 
+    /// A key that is made here is not known to other nodes.
+    async fn refuse_beside_others(&self, newest: u32) -> Result<(), KeyProblem> {
+        let nodes = self.store.nodes().await.map_err(KeyProblem::Trouble)?;
+        let own = self.store.standing().borrow().lease;
+        let others = nodes.iter().filter(|node| node.lease != own);
+        let others: Vec<&str> = others.map(|node| node.name.as_str()).collect();
+        if self.store.boot().is_none() || others.is_empty() {
+            return Ok(());
+        }
+        let next = newest.saturating_add(1);
+        Err(KeyProblem::Refused(format!(
+            "other nodes share the store ({}), and every node needs the same keys: make a key with `punctual keys generate {next}`, and put it into the keys of every node. A key file is read again within half a minute, or at once by `punctual keys \
+             rotate`. The key seals as soon as all nodes know it",
+            others.join(", ")
+        )))
+    }
+
     /// The same refusal, naming where the keys come from.
-    fn not_taken(&self, problem: KeyProblem) -> KeyProblem {
-        match problem {
-            KeyProblem::Refused(why) => KeyProblem::Refused(format!(
+    fn not_taken(&self, error: KeyError) -> KeyProblem {
+        let waits = matches!(error, KeyError::Waits { .. });
+        match KeyProblem::from(error) {
+            KeyProblem::Refused(why) if !waits => KeyProblem::Refused(format!(
                 "{} is not as it was when the server started: {why}. Put it right first",
                 self.source
             )),

@@ -12,7 +12,7 @@ use super::source::{Given, Source, beside};
 use crate::clock::real_now;
 use crate::config::Data;
 use crate::exit::WrongUsage;
-use crate::private;
+use crate::{home, private};
 
 /// The keys, and what is left to do about their file.
 pub(crate) struct OpenedKeys {
@@ -36,6 +36,15 @@ impl OpenedKeys {
             return Ok(());
         };
         private::rename(new, path).with_context(|| format!("could not make the key file {}", path.display()))
+    }
+
+    /// Removes new keys that a database has refused: nothing is sealed with them.
+    pub(crate) fn discard(&self) {
+        if let Some((new, _)) = &self.new
+            && let Err(error) = private::remove(new)
+        {
+            tracing::warn!(%error, path = %new.display(), "could not remove an unused new key file");
+        }
     }
 
     /// Removes a file that a rotation left behind that was killed before it counted.
@@ -68,6 +77,30 @@ pub(crate) fn open(
         }
         None => find_or_make(directory, source, own, random),
     }
+}
+
+/// The same for a database that several nodes share, which can't be looked at before there are keys: it refuses those that are
+/// not its own.
+pub(crate) fn open_shared(data: &Data, random: &dyn RandomSource) -> anyhow::Result<OpenedKeys> {
+    let source = Source::find(&data.dir, &data.key_file, Given::here())?;
+    // What is in that directory is not looked after as that of a server that has it for itself.
+    let source = match source {
+        Source::Own(path) if path.exists() => Source::File(path),
+        other => other,
+    };
+    if let Some(ring) = source.read()? {
+        return Ok(OpenedKeys { ring, source, new: None });
+    }
+    let (new, path) = (data.dir.join(layout::NEW_KEYS), data.dir.join(layout::KEYS));
+    // A start that was killed has left them so; they may be the only copy of the keys that the database was sealed with.
+    if let Some(ring) = Source::Own(new.clone()).read().ok().flatten() {
+        return Ok(OpenedKeys { ring, source, new: Some((new, path)) });
+    }
+    let ring = KeyRing::generate_at(1, real_now(), random);
+    let made =
+        home::make_directory(&data.dir).and_then(|()| private::make(&new, ring.render().expose().as_bytes()));
+    made.with_context(|| format!("could not make the key file {}", path.display()))?;
+    Ok(OpenedKeys { ring, source, new: Some((new, path)) })
 }
 
 fn find_or_make(

@@ -120,6 +120,14 @@ impl Source {
         }
     }
 
+    /// Where the file is, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Own(path) | Self::File(path) => Some(path),
+            Self::Variable(_) | Self::Credential(_) => None,
+        }
+    }
+
     /// Whether the server can change it: a file, though perhaps not this one.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self, Self::Own(_) | Self::File(_))

@@ -1,12 +1,14 @@
-//! Whom a command asks: a running server, or the data of a stopped one.
+//! Whom a command asks: a running server, the data of a stopped one, or the database that several nodes share.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use punctual_store_postgres::ServerUrl;
 
 use super::Output;
 use crate::client::{Access, Server};
+use crate::config::Data;
 use crate::exit::WrongUsage;
 
 /// Who is asked, and in which form the answer is shown.
@@ -38,9 +40,14 @@ pub(crate) struct ServerOrData {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// With --data, the key file, where it is not `keys` in that directory. Keys in the environment variable PUNCTUAL_KEYS
+    /// Take the database that several nodes share instead, whether they run or not. --data is the directory with the key file then
+    /// [default: ./punctual-data], and the environment variable PGPASSWORD has the password of the database.
+    #[arg(long, value_name = "URL")]
+    pub(crate) store: Option<String>,
+
+    /// With --data or --store, the key file, where it is not `keys` in that directory. Keys in the environment variable PUNCTUAL_KEYS
     /// are taken from there.
-    #[arg(long, value_name = "FILE", requires = "data")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
 
     /// The form of the answer.
@@ -48,7 +55,33 @@ pub(crate) struct ServerOrData {
     pub(crate) output: Output,
 }
 
+/// What a command takes instead of asking a server.
+pub(crate) enum Stored {
+    /// The data of a stopped server.
+    Data(Data),
+    /// The database that several nodes share.
+    Shared(Box<ServerUrl>, Data),
+}
+
 impl ServerOrData {
+    /// What is taken instead of a running server; none if that is asked.
+    pub(crate) fn stored(&self) -> Result<Option<Stored>, WrongUsage> {
+        let key_file = self.key_file.clone().unwrap_or_default();
+        match (&self.store, &self.data) {
+            (None, None) if self.key_file.is_some() => {
+                Err(WrongUsage("--key-file goes with --data or --store: a server knows its keys".to_owned()))
+            }
+            (None, None) => Ok(None),
+            (None, Some(dir)) => Ok(Some(Stored::Data(Data { dir: dir.clone(), key_file }))),
+            (Some(url), dir) => {
+                let url =
+                    ServerUrl::parse(url).map_err(|error| WrongUsage(format!("option --store: {error}")))?;
+                let dir = dir.clone().unwrap_or_else(|| PathBuf::from("./punctual-data"));
+                Ok(Some(Stored::Shared(Box::new(url), Data { dir, key_file })))
+            }
+        }
+    }
+
     /// The running server.
     pub(crate) fn running(&self) -> Result<Server, WrongUsage> {
         Server::read(&Access {

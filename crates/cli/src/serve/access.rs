@@ -29,7 +29,9 @@ pub(super) fn check_listen(config: &Config) -> Result<(), WrongUsage> {
             config.server.listen
         )));
     }
-    if !config.auth.issuers.is_empty() || config.data.dir.join(layout::DATABASE).exists() {
+    // Whether there is a token shows when the database is open.
+    let shared = config.store.url.is_some();
+    if shared || !config.auth.issuers.is_empty() || config.data.dir.join(layout::DATABASE).exists() {
         Ok(())
     } else {
         Err(nobody_may_call(config))
@@ -59,7 +61,15 @@ pub(super) async fn open(config: &Config, store: Arc<dyn Callers>) -> anyhow::Re
 }
 
 fn nobody_may_call(config: &Config) -> WrongUsage {
-    let dir = config.data.dir.to_string_lossy();
+    let place = match &config.store.url {
+        None => format!("--data {}", quoted(&config.data.dir.to_string_lossy())),
+        // Without the password, which is not shown anywhere.
+        Some(url) => format!(
+            "--store {} --data {}",
+            quoted(&url.without_password()),
+            quoted(&config.data.dir.to_string_lossy())
+        ),
+    };
     let key_file = config.data.key_file.to_string_lossy();
     let key_file =
         if key_file.is_empty() { String::new() } else { format!(" --key-file {}", quoted(&key_file)) };
@@ -71,10 +81,9 @@ fn nobody_may_call(config: &Config) -> WrongUsage {
     };
     WrongUsage(format!(
         "{} can be reached from other machines, and nobody has a token yet. Make one for yourself, which prints its \
-         secret, and start again:\n  punctual token create admin --role owner --scope / --data {}{key_file}\n{elsewhere}Or \
+         secret, and start again:\n  punctual token create admin --role owner --scope / {place}{key_file}\n{elsewhere}Or \
          listen on 127.0.0.1, where no token is needed",
-        config.server.listen,
-        quoted(&dir)
+        config.server.listen
     ))
 }
 

@@ -32,6 +32,8 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALH
 pub(crate) fn demo(options: &DemoOptions) -> anyhow::Result<Exit> {
     let folder = Folder::make()?;
     let mut config = config::load(None, config::environment()?, overrides(options, &folder.path))?;
+    // Sample jobs belong in nobody's database.
+    config.store.url = None;
     log::start(&config.log)?;
     access::check_listen(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

@@ -16,7 +16,7 @@ use crate::config::{ActionsConfig, Config, SaslConfig};
 use crate::exit::WrongUsage;
 
 /// The actions as the dispatcher of the runner.
-struct Firer(Actions);
+struct Firer(Arc<Actions>);
 
 #[async_trait]
 impl Dispatcher for Firer {
@@ -43,7 +43,7 @@ pub(super) fn actions(config: &ActionsConfig, certificate: Option<&str>) -> Resu
 /// Starts to fire.
 pub(super) fn start(
     config: &Config,
-    actions: Actions,
+    actions: Arc<Actions>,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn RandomSource>,
@@ -58,7 +58,7 @@ pub(super) fn start(
 /// The runner that the settings describe, not started yet.
 pub(super) fn runner(
     config: &Config,
-    actions: Actions,
+    actions: Arc<Actions>,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
     random: &Arc<dyn RandomSource>,

@@ -45,7 +45,9 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 fn harmless(metadata: &Metadata<'_>) -> bool {
     let target = metadata.target();
     let ours = target == "punctual" || target.starts_with("punctual_") || target.starts_with("punctual::");
-    ours || *metadata.level() <= Level::INFO
+    // The database's tell parameters of statements, and notices that may have them.
+    let least = if target.starts_with("tokio_postgres") { Level::WARN } else { Level::INFO };
+    ours || *metadata.level() <= least
 }
 
 #[cfg(test)]
@@ -69,6 +71,8 @@ mod tests {
             tracing::debug!(target: "hyper::proto", "a head");
             tracing::trace!(target: "fe2o3_amqp::transport", "a frame");
             tracing::debug!(target: "punctualish", "not ours");
+            tracing::info!(target: "tokio_postgres::connection", "a notice");
+            tracing::warn!(target: "tokio_postgres::connection", "a warning");
             tracing::info!(target: "h2", "this matters");
             tracing::trace!(target: "punctual_actions", "this is ours");
             tracing::trace!(target: "punctual::serve", "and this");
@@ -80,6 +84,7 @@ mod tests {
         assert_eq!(
             heard,
             [
+                "WARN tokio_postgres::connection: a warning",
                 "INFO h2: this matters",
                 "TRACE punctual_actions: this is ours",
                 "TRACE punctual::serve: and this"

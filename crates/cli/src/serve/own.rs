@@ -6,6 +6,7 @@ use hyper::Uri;
 use punctual_actions::OwnAddresses;
 
 use crate::config::Config;
+use crate::store::node_name;
 
 /// The addresses of its listeners, and of the names by which callers reach it. The echo target is exempt.
 pub(super) fn addresses(config: &Config, listeners: &[SocketAddr], echo: Option<SocketAddr>) -> OwnAddresses {
@@ -25,12 +26,22 @@ pub(super) fn addresses(config: &Config, listeners: &[SocketAddr], echo: Option<
     own
 }
 
+/// Where others reach this node itself, whatever is in front of it: its address, or the name of its host if it listens on all of
+/// them.
+pub(super) fn url(config: &Config, bound: SocketAddr, secure: bool) -> String {
+    let scheme = if secure { "https" } else { "http" };
+    if bound.ip().is_unspecified() {
+        return format!("{scheme}://{}:{}", node_name(&config.cluster), bound.port());
+    }
+    format!("{scheme}://{bound}")
+}
+
 /// The ports of a proxy in front of the server, where no URL says which.
 const PROXY_PORTS: [u16; 2] = [80, 443];
 
 /// The names by which callers reach the server, with each port at which that may be.
 fn names(public_url: &str, hosts: &[String], listeners: &[SocketAddr]) -> Vec<(String, u16)> {
-    let public = public_host(public_url);
+    let public = host_of(public_url);
     let mut ports: Vec<u16> = listeners.iter().map(SocketAddr::port).chain(PROXY_PORTS).collect();
     ports.extend(public.as_ref().map(|(_, port)| *port));
     // What else listens on this machine is not this server.
@@ -42,8 +53,8 @@ fn names(public_url: &str, hosts: &[String], listeners: &[SocketAddr]) -> Vec<(S
     names
 }
 
-/// The host and port of the public URL.
-fn public_host(url: &str) -> Option<(String, u16)> {
+/// The host and port of a URL.
+pub(super) fn host_of(url: &str) -> Option<(String, u16)> {
     let uri: Uri = url.parse().ok()?;
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
     Some((uri.host()?.to_owned(), port))
@@ -73,7 +84,7 @@ mod tests {
     #[test]
     fn the_public_url_has_the_port_of_its_scheme() {
         let check = |url: &str, expected: Option<(&str, u16)>| {
-            let found = public_host(url);
+            let found = host_of(url);
             assert_eq!(found.as_ref().map(|(host, port)| (host.as_str(), *port)), expected, "{url}");
         };
         check("https://scheduler.example", Some(("scheduler.example", 443)));

@@ -36,7 +36,11 @@ fn write(
         "Punctual {} listens on {}://{bound}, data in {}",
         env!("CARGO_PKG_VERSION"),
         if tls.is_some() { "https" } else { "http" },
-        config.data.dir.display()
+        match &config.store.url {
+            // It shows no password.
+            Some(url) => url.to_string(),
+            None => config.data.dir.display().to_string(),
+        }
     )?;
     if config.clock.start.is_some() || (config.clock.speed - 1.0).abs() > f64::EPSILON {
         writeln!(

@@ -1,6 +1,6 @@
-//! The tokens in the data of a stopped server. As long as they are looked at, no server starts on it.
+//! The tokens in the data of a stopped server, or in the database that several nodes share. As long as the data of a server is
+//! looked at, none starts on it; nodes of a database may run.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -8,51 +8,49 @@ use punctual_arm::{ApiError, NewExpiry, NewToken, token};
 use punctual_model::access::{Caller, Token, TokenId, TokenSecret};
 use punctual_model::audit::{AuditEntry, AuditOutcome, Author};
 use punctual_model::{CredentialHeaders, RandomSource, Scope};
-use punctual_store::{AuditLog, Callers, Refusal, WriteError};
-use punctual_store_sqlite::{OpenError, SqliteStore, layout};
+use punctual_store::{Refusal, WriteError};
+use punctual_store_sqlite::{OpenError, layout};
 use serde_json::Value;
 
-use crate::clock::real_now;
+use crate::clock::{RealClock, real_now};
 use crate::config::Data;
 use crate::exit::WrongUsage;
 use crate::file_size;
 use crate::keys::{Keeper, note_of};
+use crate::options::Stored;
 use crate::random::SystemRandom;
-use crate::serve::{OpenedStore, Watchers, open_store};
+use crate::store::{self, AnyStore, OpenedStore, Sealing, SharedPlace, Watchers};
 
 pub(crate) struct Stopped {
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn AnyStore>,
     pub(crate) keeper: Arc<Keeper>,
     random: Arc<dyn RandomSource>,
+    /// What the audit log calls whoever changes something.
+    whoever: &'static str,
 }
 
 impl Stopped {
     /// `new` makes what is not there, as a first start would.
-    pub(crate) async fn open(dir: &Path, key_file: Option<&Path>, new: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn open(stored: &Stored, new: bool) -> anyhow::Result<Self> {
         file_size::survive_limit().await.context("could not listen for signals")?;
-        if !new && !dir.join(layout::DATABASE).exists() {
-            let message =
-                format!("there is no data of a server in {}: --data names its directory", dir.display());
-            return Err(WrongUsage(message).into());
-        }
         let random: Arc<dyn RandomSource> = Arc::new(SystemRandom::default());
-        let key_file = key_file.map(Path::to_owned).unwrap_or_default();
-        let opened = open_store(
-            &Data { dir: dir.to_owned(), key_file },
-            &random,
-            Watchers::default(),
-            CredentialHeaders::default(),
-            Some(note_of("Punctual/keys/rotate/action")),
-        )
-        .map_err(|error| match error.downcast_ref::<OpenError>() {
-            Some(owned @ OpenError::Owned { .. }) => {
-                WrongUsage(format!("{owned}; or ask the server that runs, with --server and without --data"))
-                    .into()
+        let sealing = Sealing {
+            random: Arc::clone(&random),
+            credential_headers: CredentialHeaders::default(),
+            note: Some(note_of("Punctual/keys/rotate/action")),
+        };
+        let OpenedStore { store, keeper, .. } = match stored {
+            Stored::Data(data) => open_data(data, sealing, new)?,
+            Stored::Shared(url, data) => {
+                let place = SharedPlace { url, data, api_connections: 2, prepare: false };
+                store::open_shared(&place, sealing, Arc::new(RealClock), None).await?
             }
-            _ => error,
-        })?;
-        let OpenedStore { store, keeper } = opened;
-        Ok(Self { store, keeper, random })
+        };
+        let whoever = match stored {
+            Stored::Data(_) => "whoever can write the data directory",
+            Stored::Shared(..) => "whoever can write the database",
+        };
+        Ok(Self { store, keeper, random, whoever })
     }
 
     pub(super) async fn list(&self) -> anyhow::Result<Vec<Value>> {
@@ -105,10 +103,10 @@ impl Stopped {
         Ok(())
     }
 
-    /// What the audit log says of a change: whoever can write the data directory may do everything.
+    /// What the audit log says of a change: whoever can write there may do everything.
     fn note(&self, action: &str, before: Option<&Token>, after: Option<&Token>) -> Option<AuditEntry> {
         let token = after.or(before)?;
-        let caller = Caller { name: "whoever can write the data directory".into(), ..Caller::anonymous() };
+        let caller = Caller { name: self.whoever.into(), ..Caller::anonymous() };
         let author = Author { action: action.into(), ..Author::of(caller, real_now()) };
         let digest = |token: &Token| self.store.audit_key().token(token);
         let entry = author.entry(Scope::Everything, AuditOutcome::Done);
@@ -119,6 +117,24 @@ impl Stopped {
     async fn tokens(&self) -> anyhow::Result<Vec<Token>> {
         self.store.tokens().await.context("could not read the tokens")
     }
+}
+
+/// Opens the data of a stopped server.
+fn open_data(data: &Data, sealing: Sealing, new: bool) -> anyhow::Result<OpenedStore> {
+    if !new && !data.dir.join(layout::DATABASE).exists() {
+        let message =
+            format!("there is no data of a server in {}: --data names its directory", data.dir.display());
+        return Err(WrongUsage(message).into());
+    }
+    store::open_own(data, sealing, Watchers::default()).map_err(|error| {
+        match error.downcast_ref::<OpenError>() {
+            Some(owned @ OpenError::Owned { .. }) => {
+                WrongUsage(format!("{owned}; or ask the server that runs, with --server and without --data"))
+                    .into()
+            }
+            _ => error,
+        }
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the end of the error's life")]

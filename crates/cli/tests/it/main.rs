@@ -5,6 +5,7 @@
 mod architecture;
 mod audit;
 mod canary;
+mod cluster;
 mod command;
 mod connections;
 mod crash;
@@ -24,6 +25,9 @@ mod metrics;
 mod own_server;
 mod page;
 mod plans;
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+#[path = "../../../store-postgres/tests/it/server.rs"]
+mod postgres;
 mod preview;
 mod raw;
 mod receiver;

@@ -13,9 +13,9 @@ use crate::connection::Connection;
 use crate::error::PgError;
 use crate::param::{param, params};
 use crate::pool::work;
-use crate::query;
 use crate::row::text;
 use crate::store::Inner;
+use crate::{query, seals};
 
 /// A job to write, encoded.
 struct EncodedJob {
@@ -37,7 +37,7 @@ impl Inner {
         let (written, taken) = (Arc::new(EncodedJob { write, spec, standing }), Taken::default());
         let (inner, mine) = (Arc::clone(self), taken.clone());
         let edit = work!(|connection| with inner, written, mine; {
-            if new { written.create(connection).await } else { written.rewrite(connection, &inner, &mine).await }
+            if new { written.create(connection, &inner).await } else { written.rewrite(connection, &inner, &mine).await }
         });
         let job = self.edit(&taken, edit).await?;
         self.wrote(place);
@@ -80,7 +80,8 @@ impl Inner {
 
 impl EncodedJob {
     /// Writes a new job. Counting it locks the collection, so that its quota is never exceeded.
-    async fn create(&self, connection: &Connection) -> Result<Job, PgError> {
+    async fn create(&self, connection: &Connection, inner: &Inner) -> Result<Job, PgError> {
+        self.check_key(connection, inner).await?;
         let JobWrite { job, collection_revision, skips, job_count_max, note: entry } = &self.write;
         let [subscription, group, name] = folded(&job.key.collection);
         let max = i64::from(*job_count_max);
@@ -106,6 +107,13 @@ impl EncodedJob {
         self.answer(&collection, job.key.name.clone())
     }
 
+    /// Refuses what another key has sealed than the one that seals now: the caller seals again.
+    async fn check_key(&self, connection: &Connection, inner: &Inner) -> Result<(), PgError> {
+        let sealed = self.spec.sealed.as_deref();
+        let may = seals::may_write(connection, &inner.vault, sealed).await?;
+        if may { Ok(()) } else { Err(Refusal::Stale.into()) }
+    }
+
     /// Why a new job could not be counted.
     async fn uncounted(&self, connection: &Connection) -> Result<Refusal, PgError> {
         let JobWrite { job, collection_revision, job_count_max, .. } = &self.write;
@@ -123,6 +131,7 @@ impl EncodedJob {
 
     /// Writes an existing job. Its collection can't be written or deleted meanwhile.
     async fn rewrite(&self, connection: &Connection, inner: &Inner, taken: &Taken) -> Result<Job, PgError> {
+        self.check_key(connection, inner).await?;
         let JobWrite { job, collection_revision, skips, note: entry, .. } = &self.write;
         let [subscription, group, name] = folded(&job.key.collection);
         let known = connection.one(query::collection_shared, params![subscription, group, name]).await?;

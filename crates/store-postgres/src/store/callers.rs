@@ -9,7 +9,7 @@ use punctual_model::access::{Token, TokenId};
 use punctual_model::audit::AuditEntry;
 use punctual_model::{Name, Secret};
 use punctual_store::instant::to_ticks;
-use punctual_store::{Callers, Refusal, SealContext, TOKENS_MAX, Trouble, WriteError, codec};
+use punctual_store::{Callers, Refusal, TOKENS_MAX, Trouble, WriteError, codec};
 use tokio::sync::watch;
 
 use super::{Inner, PostgresStore};
@@ -18,21 +18,20 @@ use crate::error::PgError;
 use crate::param::params;
 use crate::pool::{Work, work};
 use crate::row::bound;
+use crate::seals::server_secret_context;
 use crate::{audit, query, receipt, row};
 
 /// The number of changes, which other nodes read every second.
 const CHANGES: &str = "token_changes";
 
-/// The name stands for the row: there is one of each.
-fn seal_context(name: &'static str) -> SealContext<'static> {
-    SealContext { kind: name, row: 0 }
-}
-
 impl PostgresStore {
     fn open_server_secret(&self, name: &'static str, sealed: &[u8]) -> Result<Secret, Trouble> {
         let damaged = |detail: String| Trouble::Corrupt { what: format!("the server's {name}"), detail };
-        let opened =
-            self.inner.vault.open(seal_context(name), sealed).map_err(|error| damaged(error.to_string()))?;
+        let opened = self
+            .inner
+            .vault
+            .open(server_secret_context(name), sealed)
+            .map_err(|error| damaged(error.to_string()))?;
         String::from_utf8(opened).map(Secret::new).map_err(|_| damaged("it is no text".to_owned()))
     }
 }
@@ -153,7 +152,8 @@ impl Callers for PostgresStore {
 
     async fn keep_server_secret(&self, name: &'static str, secret: &Secret) -> Result<Secret, Trouble> {
         let inner = &self.inner;
-        let sealed = inner.vault.seal(seal_context(name), secret.expose().as_bytes(), &*inner.random);
+        let sealed =
+            inner.vault.seal(server_secret_context(name), secret.expose().as_bytes(), &*inner.random);
         let write = work!(|connection| with sealed; {
             connection.write(query::insert_server_secret, params![name, sealed]).await?;
             let row = connection.one(query::server_secret, params![name]).await?.ok_or(PgError::Rows(0))?;

@@ -102,6 +102,12 @@ impl Survey for PostgresStore {
 
     async fn problems(&self) -> Result<Vec<String>, Trouble> {
         let problem = self.inner.lease.problem();
-        Ok(problem.map(|problem| format!("this node fires nothing: {problem}")).into_iter().collect())
+        let mut problems: Vec<String> =
+            problem.map(|problem| format!("This node fires nothing: {problem}.")).into_iter().collect();
+        let inner = Arc::clone(&self.inner);
+        // It reads files.
+        let others = tokio::task::spawn_blocking(move || inner.watched.get().map(|others| others())).await;
+        problems.extend(others.ok().flatten().unwrap_or_default());
+        Ok(problems)
     }
 }

@@ -16,14 +16,15 @@ use punctual_model::access::{Caller, CallerKind};
 use punctual_model::audit::Author;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
 use punctual_runner::{Log, Supervisor};
-use punctual_store::{Agenda, Store};
+use punctual_store::Store;
 use serde_json::Value;
 
 use super::sample::{Change, Sample, What};
 use crate::clock::{VirtualClock, real_now};
 use crate::config::Config;
 use crate::random::SystemRandom;
-use crate::serve::{OpenedStore, Watchers, alarm, audit, echo, fire, locations, open_store};
+use crate::serve::{audit, echo, fire, locations};
+use crate::store::{self, AnyStore, Sealing, Watchers};
 
 /// Connections of the echo target; the runner has no more open at once.
 const CONNECTIONS_MAX: usize = 256;
@@ -45,12 +46,12 @@ pub(super) async fn make(config: &Config, echo: TcpListener, sample: Sample) -> 
     let leaping = Arc::new(VirtualClock::new(sample.begins_at, 1.0, Duration::ZERO));
     let clock: Arc<dyn Clock> = leaping.clone();
     let credential_headers = CredentialHeaders::new(&config.actions.credential_headers);
-    let watchers = Watchers { alarm: alarm(&supervisor), ..Watchers::default() };
-    let opened = open_store(&config.data, &random, watchers, credential_headers.clone(), None)?;
-    let OpenedStore { store, keeper: _ } = opened;
-    let auditor = audit::open(&config.audit, store.clone());
-    let shared: Arc<dyn Store> = store.clone();
-    let actions = fire::actions(&config.actions, None)?;
+    let (random_of_seals, headers) = (Arc::clone(&random), credential_headers.clone());
+    let sealing = Sealing { random: random_of_seals, credential_headers: headers, note: None };
+    let store = store::open_own(&config.data, sealing, Watchers::alarming(&supervisor))?.store;
+    let auditor = audit::open(&config.audit, Arc::<dyn AnyStore>::clone(&store));
+    let shared: Arc<dyn Store> = Arc::<dyn AnyStore>::clone(&store);
+    let actions = Arc::new(fire::actions(&config.actions, None)?);
     let runner = fire::runner(config, actions, &shared, &clock, &random, Arc::new(Log), &supervisor);
     let mut steps = runner.steps();
     let author = Changes { config, clock: &clock, store: &*shared, auditor: &auditor, credential_headers };
