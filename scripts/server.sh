@@ -31,6 +31,14 @@ install_package() {
         || { cat "$scratch/apt.log" >&2; return 1; }
 }
 
+# Prints the directory with the programs of the newest PostgreSQL; installs one if there is none.
+postgres_programs() {
+    newest() { find /usr/lib/postgresql -path '*/bin/initdb' 2> /dev/null | sort --version-sort | tail -1 | xargs --no-run-if-empty dirname; }
+    [ -n "$(newest)" ] || install_package postgresql \
+        || { echo "PostgreSQL is missing: please install it (Debian: postgresql)" >&2; exit 1; }
+    newest
+}
+
 # Makes .tools/NAME a virtual environment with the packages of a requirements file: python_venv NAME FILE
 python_venv() {
     local name=$1 requirements=$2 place=.tools/$1

@@ -14,11 +14,14 @@ mod limit;
 mod load;
 mod machine;
 mod options;
+mod place;
 mod population;
+mod postgres;
 mod process;
 mod receiver;
 mod results;
 mod server;
+mod service;
 mod sleeper;
 mod workload;
 
@@ -56,6 +59,7 @@ fn run(options: &Options) -> anyhow::Result<usize> {
         dir: options.dir.clone(),
         azurite: options.azurite.clone(),
         rabbitmq: options.rabbitmq.clone(),
+        postgres: options.postgres.clone(),
     };
     let machine = Machine::look(&options.dir)?;
     println!("{}, {}\n", machine.text(), options.commit);

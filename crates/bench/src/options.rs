@@ -42,6 +42,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "URL")]
     pub(crate) rabbitmq: Option<String>,
 
+    /// The programs of PostgreSQL, for what is measured on several nodes.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) postgres: Option<PathBuf>,
+
     /// What to measure; everything if nothing is named.
     #[arg(value_name = "WORKLOAD")]
     named: Vec<Workload>,
@@ -63,4 +67,9 @@ const WORKLOADS: &str = "Workloads:
   idle=JOBS            jobs that are due some day
   slow                 a target that hangs, beside healthy ones
   access               what tokens and the audit log cost
-  queues               messages into Azurite and RabbitMQ; only if it is named";
+  queues               messages into Azurite and RabbitMQ; only if it is named
+
+With @N behind it, create, herd, steady, rest and flat run on N nodes that share a PostgreSQL server:
+  herd=10000@3         the same herd, on three nodes
+  rest@1               what nodes ask of the database that have nothing to do
+  flat=RATE,SECONDS@1  whether tables and indexes grow while jobs recur";

@@ -75,3 +75,10 @@ pub(crate) fn once_job(url: &str, start: &str) -> String {
         r#"{{"properties":{{"startTime":"{start}","action":{{"type":"Http","request":{{"uri":"{url}","method":"POST","headers":{{"content-type":"application/json"}},"body":"{{\"event\":\"due\"}}"}},"retryPolicy":{{"retryType":"None"}}}},"state":"Enabled"}}}}"#
     )
 }
+
+/// A job that posts every minute from a start on.
+pub(crate) fn minute_job(url: &str, start: &str) -> String {
+    format!(
+        r#"{{"properties":{{"startTime":"{start}","action":{{"type":"Http","request":{{"uri":"{url}","method":"POST","body":"due"}},"retryPolicy":{{"retryType":"None"}}}},"recurrence":{{"frequency":"Minute","interval":1}},"state":"Enabled"}}}}"#
+    )
+}

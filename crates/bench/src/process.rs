@@ -40,6 +40,25 @@ pub(crate) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
     Ok(Duration::from_nanos(nanos))
 }
 
+/// The processor time of a process and of those that it has started, also of those that have ended.
+pub(crate) fn processor_time_of_tree(pid: u32) -> anyhow::Result<Duration> {
+    let mut count = times(pid, 4).with_context(|| format!("could not ask for the time of process {pid}"))?;
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+        // One that has ended in between is counted by its parent the next time.
+        count += times(child, 2).unwrap_or(0);
+    }
+    Ok(ticks(count))
+}
+
+/// The first of utime, stime, cutime and cstime of a process, added up.
+fn times(pid: u32, fields: usize) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything; these are the 12th to 15th field after it.
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().skip(11).take(fields).filter_map(|number| number.parse::<u64>().ok()).sum())
+}
+
 /// The processor time that all of the machine has used so far.
 pub(crate) fn processor_time_of_all() -> anyhow::Result<Duration> {
     let text = fs::read_to_string("/proc/stat").context("could not ask for the load of the machine")?;
@@ -52,12 +71,8 @@ pub(crate) fn processor_time_of_all() -> anyhow::Result<Duration> {
 
 /// The processor time of this process and of its children that have ended.
 pub(crate) fn processor_time_of_family() -> anyhow::Result<Duration> {
-    let text = fs::read_to_string("/proc/self/stat").context("could not ask for the time of this process")?;
-    // The name in parentheses may contain anything; utime, stime, cutime and cstime are the 12th to 15th field
-    // after it.
-    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let numbers = rest.split_whitespace().skip(11).take(4);
-    Ok(ticks(numbers.filter_map(|number| number.parse::<u64>().ok()).sum()))
+    let count = times(std::process::id(), 4).context("could not ask for the time of this process")?;
+    Ok(ticks(count))
 }
 
 /// The kernel reports these times in hundredths of a second.

@@ -2,12 +2,14 @@
 
 mod access;
 mod create;
+mod flat;
 mod get;
 mod herd;
 mod idle;
 mod limits;
 mod many;
 mod queues;
+mod rest;
 mod slow;
 mod steady;
 
@@ -19,6 +21,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::figure::Figure;
+use crate::place::Place;
 use crate::server::{Role, Server};
 
 /// How long each limit of the machine is measured.
@@ -27,15 +30,17 @@ const LIMIT_TIME: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workload {
     Limits,
-    Create { jobs: usize },
+    Create { jobs: usize, place: Place },
     Get,
     Many { jobs: usize },
-    Herd { jobs: usize },
-    Steady { rate: u32, seconds: u32 },
+    Herd { jobs: usize, place: Place },
+    Steady { rate: u32, seconds: u32, place: Place },
     Idle { jobs: usize },
     Slow,
     Access,
     Queues,
+    Rest { place: Place },
+    Flat { rate: u32, seconds: u32, place: Place },
 }
 
 /// The result of one run.
@@ -52,20 +57,22 @@ pub(crate) struct Setup {
     /// The addresses of queue services, if there are any.
     pub(crate) azurite: Option<String>,
     pub(crate) rabbitmq: Option<String>,
+    /// The directory with the programs of PostgreSQL, if there is one.
+    pub(crate) postgres: Option<PathBuf>,
 }
 
 impl Setup {
     /// A temporary directory, deleted when it is dropped.
-    fn fresh(&self) -> anyhow::Result<tempfile::TempDir> {
+    pub(crate) fn fresh(&self) -> anyhow::Result<tempfile::TempDir> {
         tempfile::tempdir_in(&self.dir).context("could not make a directory")
     }
 
-    fn start(&self, dir: &Path, role: Role) -> anyhow::Result<(Server, Duration)> {
+    pub(crate) fn start(&self, dir: &Path, role: Role) -> anyhow::Result<(Server, Duration)> {
         self.start_with(dir, role, &[])
     }
 
     /// With settings in the environment.
-    fn start_with(
+    pub(crate) fn start_with(
         &self,
         dir: &Path,
         role: Role,
@@ -78,19 +85,36 @@ impl Setup {
 impl Workload {
     /// The workloads that need nothing but the machine.
     pub(crate) fn all() -> Vec<Self> {
+        let place = Place::Alone;
         vec![
             Self::Limits,
-            Self::Create { jobs: 20_000 },
-            Self::Create { jobs: 100_000 },
+            Self::Create { jobs: 20_000, place },
+            Self::Create { jobs: 100_000, place },
             Self::Get,
             Self::Many { jobs: 100_000 },
-            Self::Herd { jobs: 10_000 },
-            Self::Herd { jobs: 100_000 },
-            Self::Steady { rate: 1_000, seconds: 60 },
-            Self::Steady { rate: 10_000, seconds: 10 },
+            Self::Herd { jobs: 10_000, place },
+            Self::Herd { jobs: 100_000, place },
+            Self::Steady { rate: 1_000, seconds: 60, place },
+            Self::Steady { rate: 10_000, seconds: 10, place },
             Self::Idle { jobs: 1_000_000 },
             Self::Slow,
             Self::Access,
+        ]
+    }
+
+    /// The workloads of nodes that share a PostgreSQL server.
+    pub(crate) fn shared() -> Vec<Self> {
+        let [one, two, three] = [1, 2, 3].map(|nodes| Place::Shared { nodes });
+        vec![
+            Self::Create { jobs: 20_000, place: one },
+            Self::Herd { jobs: 10_000, place: one },
+            Self::Herd { jobs: 10_000, place: two },
+            Self::Herd { jobs: 10_000, place: three },
+            Self::Steady { rate: 1_000, seconds: 60, place: one },
+            Self::Steady { rate: 1_000, seconds: 60, place: three },
+            Self::Rest { place: one },
+            Self::Rest { place: three },
+            Self::Flat { rate: 1_000, seconds: 600, place: one },
         ]
     }
 
@@ -106,6 +130,8 @@ impl Workload {
             Self::Idle { .. } => "what do jobs cost that do nothing?",
             Self::Slow => "what does a target that hangs do to the others, at 1,000 a second?",
             Self::Access => "what does it cost to ask who calls, and to log what they did?",
+            Self::Rest { .. } => "what do nodes ask of their database that have nothing to do?",
+            Self::Flat { .. } => "do tables and indexes grow while jobs recur?",
             Self::Queues => "how fast are messages put into real queues?",
         }
     }
@@ -113,15 +139,17 @@ impl Workload {
     pub(crate) fn measure(self, setup: &Setup) -> anyhow::Result<Report> {
         match self {
             Self::Limits => limits::measure(setup),
-            Self::Create { jobs } => create::measure(setup, jobs),
+            Self::Create { jobs, place } => create::measure(setup, jobs, place),
             Self::Get => get::measure(setup),
             Self::Many { jobs } => many::measure(setup, jobs),
-            Self::Herd { jobs } => herd::measure(setup, jobs),
-            Self::Steady { rate, seconds } => steady::measure(setup, rate, seconds),
+            Self::Herd { jobs, place } => herd::measure(setup, jobs, place),
+            Self::Steady { rate, seconds, place } => steady::measure(setup, rate, seconds, place),
             Self::Idle { jobs } => idle::measure(setup, jobs),
             Self::Slow => slow::measure(setup),
             Self::Access => access::measure(setup),
             Self::Queues => queues::measure(setup),
+            Self::Rest { place } => rest::measure(setup, place),
+            Self::Flat { rate, seconds, place } => flat::measure(setup, rate, seconds, place),
         }
     }
 }
@@ -130,15 +158,17 @@ impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Limits => f.write_str("limits"),
-            Self::Create { jobs } => write!(f, "create={jobs}"),
+            Self::Create { jobs, place } => write!(f, "create={jobs}{place}"),
             Self::Get => f.write_str("get"),
             Self::Many { jobs } => write!(f, "many={jobs}"),
-            Self::Herd { jobs } => write!(f, "herd={jobs}"),
-            Self::Steady { rate, seconds } => write!(f, "steady={rate},{seconds}"),
+            Self::Herd { jobs, place } => write!(f, "herd={jobs}{place}"),
+            Self::Steady { rate, seconds, place } => write!(f, "steady={rate},{seconds}{place}"),
             Self::Idle { jobs } => write!(f, "idle={jobs}"),
             Self::Slow => f.write_str("slow"),
             Self::Access => f.write_str("access"),
             Self::Queues => f.write_str("queues"),
+            Self::Rest { place } => write!(f, "rest{place}"),
+            Self::Flat { rate, seconds, place } => write!(f, "flat={rate},{seconds}{place}"),
         }
     }
 }
@@ -147,30 +177,48 @@ impl FromStr for Workload {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, argument) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let (what, place) = Place::split(text)?;
+        let (name, argument) = what.split_once('=').map_or((what, None), |(name, rest)| (name, Some(rest)));
         let jobs = |default: usize| argument.map_or(Ok(default), |text| count(text, 10_000_000));
+        let stream = |default: &'static str| {
+            let (rate, seconds) = argument.unwrap_or(default).split_once(',').ok_or_else(|| {
+                format!("'{text}': a rate and a number of seconds are needed, such as {name}={default}")
+            })?;
+            Ok::<_, String>((count(rate, 100_000)?, count(seconds, 3_600)?))
+        };
         let workload = match name {
             "limits" => Self::Limits,
-            "create" => Self::Create { jobs: jobs(20_000)? },
+            "create" => Self::Create { jobs: jobs(20_000)?, place },
             "get" => Self::Get,
             "many" => Self::Many { jobs: jobs(100_000)? },
-            "herd" => Self::Herd { jobs: jobs(10_000)? },
+            "herd" => Self::Herd { jobs: jobs(10_000)?, place },
             "idle" => Self::Idle { jobs: jobs(1_000_000)? },
             "slow" => Self::Slow,
             "access" => Self::Access,
             "queues" => Self::Queues,
+            "rest" if place.is_shared() => Self::Rest { place },
             "steady" => {
-                let (rate, seconds) = argument.unwrap_or("1000,60").split_once(',').ok_or_else(|| {
-                    format!("'{text}': a rate and a number of seconds are needed, such as steady=1000,60")
-                })?;
-                Self::Steady { rate: count(rate, 100_000)?, seconds: count(seconds, 3_600)? }
+                let (rate, seconds) = stream("1000,60")?;
+                Self::Steady { rate, seconds, place }
             }
+            "flat" if place.is_shared() => {
+                let (rate, seconds) = stream("1000,600")?;
+                Self::Flat { rate, seconds, place }
+            }
+            "rest" | "flat" => return Err(format!("'{text}' is for nodes that share a database: {text}@1")),
             _ => return Err(format!("'{name}' is no workload")),
         };
         if argument.is_some()
-            && matches!(workload, Self::Limits | Self::Get | Self::Slow | Self::Access | Self::Queues)
+            && matches!(
+                workload,
+                Self::Limits | Self::Get | Self::Slow | Self::Access | Self::Queues | Self::Rest { .. }
+            )
         {
             return Err(format!("{name} takes no number"));
+        }
+        // The others are measured on one node only.
+        if place.is_shared() && !workload.to_string().contains('@') {
+            return Err(format!("{name} is not measured on several nodes"));
         }
         Ok(workload)
     }
@@ -187,10 +235,22 @@ mod tests {
 
     #[test]
     fn a_workload_reads_what_it_writes() {
-        for workload in Workload::all().into_iter().chain([Workload::Queues]) {
+        for workload in Workload::all().into_iter().chain(Workload::shared()).chain([Workload::Queues]) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
-        for wrong in ["x", "herd=", "herd=0", "herd=99999999", "steady=1000", "get=5", "queues=5"] {
+        for wrong in [
+            "x",
+            "herd=",
+            "herd=0",
+            "herd=99999999",
+            "steady=1000",
+            "get=5",
+            "queues=5",
+            "get@2",
+            "rest",
+            "rest=5@1",
+            "herd=10@0",
+        ] {
             assert!(wrong.parse::<Workload>().is_err(), "{wrong}");
         }
     }
