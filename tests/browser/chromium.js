@@ -202,4 +202,4 @@ async function ask(port, method, target, body) {
   return { status: answer.status, body: await answer.json().catch(() => null) };
 }
 
-module.exports = { Browser, Reports, ask, browse, createToken, freePort, punctual, serve };
+module.exports = { Browser, Reports, ask, browse, createToken, freePort, punctual, serve, start };
