@@ -72,7 +72,8 @@ fn reference() -> String {
          whoever prefers\nit in the `Accept` header, else the classic text format. It takes a token with reader on `/`, or \
          `server.monitoring_listen`.\nAll figures are of one process and begin at 0 when it starts. A figure that is \
          not known is left out: a process that does\nnot fire has no slots, and one without TLS no certificate. \
-         [Operations](../operations.md) says what to watch.\n\nNo label has a value that a user or a caller chose. All values are there from the \
+         [Operations](../operations.md) says what to watch, and\n[examples/observability](../../examples/observability) has alert rules and a \
+         dashboard.\n\nNo label has a value that a user or a caller chose. All values are there from the \
          start, at 0.\n\nThis page is made from the code by a test.\n",
     );
     for Family { name, kind, help, labels } in families(&text) {

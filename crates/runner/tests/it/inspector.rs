@@ -100,7 +100,9 @@ async fn where_nobody_fires_nothing_is_overdue() {
         inspector.look(began + Duration::from_secs(seconds)).await.unwrap();
     }
     assert_eq!(found(&inspector), []);
-    assert_eq!(inspector.report().oldest_due.unwrap().due_at, at(0));
+    let report = inspector.report();
+    assert_eq!(report.oldest_due.unwrap().due_at, at(0));
+    assert_eq!((report.due_count, report.looked_at), (1, Some(at(10_000))));
 }
 
 #[tokio::test(flavor = "multi_thread")]

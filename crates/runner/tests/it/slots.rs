@@ -157,3 +157,29 @@ async fn the_caps_of_targets_and_of_collections_hold_together() {
     running.stop().await;
     assert!(tally(world.target.names()).values().all(|&count| count == 1), "each of them once");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_load_says_what_is_in_flight_what_waits_and_since_when() {
+    let mut world = World::new().await;
+    (world.settings.slots, world.settings.slots_per_target) = (16, 1);
+    for (name, due) in [("hang-0", 0), ("hang-1", 10), ("hang-2", 20)] {
+        world.put(name, once(name, due)).await;
+    }
+    world.clock.set(at(30));
+    let runner = world.runner();
+    let status = runner.status();
+    let idle = status.load();
+    assert_eq!((idle.slot_count_max, idle.claim_count, idle.oldest_due_at), (16, 0, None));
+    let running = runner.start().unwrap();
+    world.target.wait_for(1).await;
+    world.wait_until("two wait", async || status.load().waiting_count == 2).await;
+    let load = status.load();
+    assert_eq!((load.in_flight_count, load.parked_count, load.unrecorded_count), (1, 2, 0), "{load:?}");
+    assert_eq!((load.claim_count, load.oldest_due_at), (3, Some(at(10))), "{load:?}");
+    world.target.let_go(3);
+    for name in ["hang-0", "hang-1", "hang-2"] {
+        world.wait_for_records(name, 1).await;
+    }
+    world.wait_until("all is recorded", async || status.load() == idle).await;
+    running.stop().await;
+}
