@@ -37,8 +37,8 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     /// Starts one in an empty directory, with the programs of another.
-    pub(crate) fn start(bin: &Path, dir: PathBuf) -> anyhow::Result<Self> {
-        std::fs::create_dir(&dir).with_context(|| format!("could not make {}", dir.display()))?;
+    pub(crate) fn start(bin: &Path, dir: &Path) -> anyhow::Result<Self> {
+        std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
         let dir = dir.canonicalize()?;
         let port = TcpListener::bind("127.0.0.1:0").context("could not find a free port")?;
         let port = port.local_addr()?.port();

@@ -40,7 +40,7 @@ impl Service {
         // A server of PostgreSQL that runs as somebody else must be able to come here.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir.path(), open).context("could not open the directory")?;
-        let postgres = Postgres::start(bin, dir.path().join("postgres"))?;
+        let postgres = Postgres::start(bin, &dir.path().join("postgres"))?;
         let keys = keys(setup)?;
         let mut nodes = Vec::new();
         for number in 0..count {
