@@ -267,7 +267,7 @@ function answer(method, path, q, body) {
   }
   switch (path.replace(/\/[0-9a-f-]{36}/, '/ID').replace(/^\/subscriptions\/[^/]+/, '/subscriptions/S')) {
     case '/healthz': return { status: 'ok' };
-    case '/me': return { caller: { id: 'x', name: 'M. Keller', kind: 'token' }, grants: [{ role, scope: '/' }], session: null, features: ['events'], version: '0.1.0', clock: { time: iso(Date.now()), realTime: iso(Date.now()), speed: 1 } };
+    case '/me': return { caller: { id: 'x', name: 'M. Keller', kind: 'token' }, grants: [{ role, scope: '/' }], session: null, features: process.env.NO_EVENTS ? ['nodes'] : ['events', 'nodes'], version: '0.1.0', clock: { time: iso(Date.now()), realTime: iso(Date.now()), speed: 1 } };
     case '/session/ways': return { required: true, token: true, openId: [{ issuer: 'https://login.example.com', label: 'Entra ID', url: '/session/openid?issuer=x' }] };
     case '/session': throw new Refusal(401, 'InvalidAuthenticationToken', 'The token is not known to this server.');
     case '/jobs': return list(q);
@@ -318,31 +318,36 @@ function answer(method, path, q, body) {
 export function mock() {
   return {
     name: 'mock-api',
-    configureServer(server) {
-      server.middlewares.use((req, res, next_) => {
-        const url = new URL(req.url, 'http://x');
-        if (!url.searchParams.has('api-version') && url.pathname !== '/healthz') return next_();
-        if (url.pathname === '/events') {
-          if (process.env.NO_EVENTS) { res.statusCode = 404; return res.end(); }
-          res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-          res.write(`event: hello\ndata: ${JSON.stringify({ time: iso(Date.now()), version: '0.1.0' })}\n\n`);
-          streams.add(res);
-          req.on('close', () => streams.delete(res));
-          return;
-        }
-        let text = '';
-        req.on('data', (d) => (text += d));
-        req.on('end', () => {
-          res.setHeader('content-type', 'application/json');
-          res.setHeader('x-ms-request-id', crypto.randomUUID());
-          try {
-            res.end(JSON.stringify(answer(req.method, url.pathname, url.searchParams, text ? JSON.parse(text) : null) ?? ''));
-          } catch (e) {
-            res.statusCode = e.status ?? 500;
-            res.end(JSON.stringify({ error: { code: e.code ?? 'InternalServerError', message: e.message } }));
-          }
-        });
-      });
-    },
+    configureServer: (server) => serve(server.middlewares),
+    configurePreviewServer: (server) => serve(server.middlewares),
   };
+}
+
+function serve(middlewares) {
+  middlewares.use((req, res, next_) => {
+    // The policy of the real server, so that what it refuses is seen here.
+    if (process.env.NODE_ENV === 'production') res.setHeader('content-security-policy', "default-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'");
+    const url = new URL(req.url, 'http://x');
+    if (!url.searchParams.has('api-version') && url.pathname !== '/healthz') return next_();
+    if (url.pathname === '/events') {
+      if (process.env.NO_EVENTS) { res.statusCode = 404; return res.end(); }
+      res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      res.write(`event: hello\ndata: ${JSON.stringify({ time: iso(Date.now()), version: '0.1.0' })}\n\n`);
+      streams.add(res);
+      req.on('close', () => streams.delete(res));
+      return;
+    }
+    let text = '';
+    req.on('data', (d) => (text += d));
+    req.on('end', () => {
+      res.setHeader('content-type', 'application/json');
+      res.setHeader('x-ms-request-id', crypto.randomUUID());
+      try {
+        res.end(JSON.stringify(answer(req.method, url.pathname, url.searchParams, text ? JSON.parse(text) : null) ?? ''));
+      } catch (e) {
+        res.statusCode = e.status ?? 500;
+        res.end(JSON.stringify({ error: { code: e.code ?? 'InternalServerError', message: e.message } }));
+      }
+    });
+  });
 }

@@ -1,6 +1,7 @@
 // What needs attention, worst first; jobs that fail at the same target with the same words are one row. Pure.
 import { markOfRecent, type Mark } from './marks';
 import type { JobRow } from './types';
+import { headline } from './words';
 
 export interface AttentionRow {
   job: JobRow;
@@ -24,7 +25,7 @@ function row(job: JobRow): AttentionRow {
   }
   const last = recent.findLast((r) => r.outcome === 'failed' || r.outcome === 'retrying');
   const retrying = last?.outcome === 'retrying';
-  return { job, mark: last ? markOfRecent(last) : 'fail', inRow: Math.max(1, inRow), message: last?.message ?? '', retrying, more: 0 };
+  return { job, mark: last ? markOfRecent(last) : 'fail', inRow: Math.max(1, inRow), message: headline(last?.message ?? ''), retrying, more: 0 };
 }
 
 export function attention(jobs: JobRow[], max: number): AttentionRow[] {

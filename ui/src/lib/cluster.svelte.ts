@@ -31,6 +31,7 @@ class Cluster {
   }
 
   async load(): Promise<void> {
+    if (!session.can('nodes')) return;
     try {
       this.nodes = await api.nodes();
     } catch (e) {

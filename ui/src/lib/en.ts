@@ -87,6 +87,7 @@ export const en = {
     crumbs: 'Where you are',
     theme: 'Switch between light and dark',
     clock: 'Server time',
+    scrolls: (name: string) => `${name}, scrolls sideways`,
     who: (initials: string, name: string) => `${initials}, signed in as ${name}: settings`,
   },
 
@@ -360,7 +361,7 @@ export const en = {
     countFaulted: 'Runs that failed for good',
     lastStart: 'Last start',
     happened: 'What happened',
-    dueTimes: (n: string) => `${n} due times, newest first`,
+    dueTimes: (n: string) => `${n} ${n === '1' ? 'due time' : 'due times'}, newest first`,
     show: 'Show',
     filters: { all: 'All', trouble: 'Trouble', skipped: 'Skipped' },
     due: 'Due',

@@ -8,6 +8,9 @@ import type { Count, JobRow, OccurrenceChange } from './types';
 const PAGE = 200;
 /** How many pages on either side of what is seen are kept. */
 const KEEP = 4;
+/** How many rows a list begins with at least, and how often it is asked for them. */
+const ENOUGH = 40;
+const ROUNDS = 100;
 
 interface Page {
   /** Where it begins in the order; null for the first. */
@@ -56,6 +59,12 @@ export class JobList {
     const timer = setTimeout(() => (this.slow = !this.loaded), 200);
     try {
       const page = await api.jobs({ ...this.#query, $top: PAGE, expand: 'recent', count: true }, abort.signal);
+      // A page may be short, or empty, and not the last: the server looks at so many jobs at a time.
+      for (let i = 0; i < ROUNDS && page.after !== null && page.value.length < ENOUGH; i++) {
+        const further = await api.jobs({ ...this.#query, $top: PAGE, expand: 'recent', after: page.after }, abort.signal);
+        page.value.push(...further.value);
+        page.after = further.after;
+      }
       if (abort.signal.aborted) return;
       this.#pages = [{ token: null, start: 0, length: page.value.length, rows: page.value }];
       this.#after = page.after;

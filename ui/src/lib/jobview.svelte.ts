@@ -7,6 +7,7 @@ import { jobPath, type JobName } from './names';
 import { atMostEvery } from './resource.svelte';
 import { t } from './text';
 import { DAY, millis } from './time';
+import { headline } from './words';
 import type { Collection, HistoryRecord, Job, Occurrence, Preview } from './types';
 
 /** How many due times the page keeps: enough for the matrix at its fullest. */
@@ -106,7 +107,17 @@ export class JobView {
       this.preview = await api.preview(this.name, { properties: p, name: this.name.job, count: NEXT }, signal);
     } catch (e) {
       if (!(e instanceof ApiError) || signal.aborted) throw e;
+      await this.#withoutPreview(signal);
     }
+  }
+
+  /** A job that can't be previewed as it is still has a rule in words and due times ahead. */
+  async #withoutPreview(signal: AbortSignal): Promise<void> {
+    const now = clock.read();
+    const [rows, ahead] = await Promise.all([api.jobs({ scope: jobPath(this.name).replace(/\/jobs\/[^/]+$/, ''), q: this.name.job, sort: 'name', $top: 20 }, signal), api.occurrences(this.name, new Date(now).toISOString(), new Date(now + 31 * DAY).toISOString(), NEXT, signal)]);
+    const row = rows.value.find((r) => r.name.toLowerCase() === this.name.job.toLowerCase());
+    const next = ahead.value.filter((o) => o.outcome === 'pending').slice(0, NEXT).map((o) => ({ dueTime: o.dueTime, local: o.dueTime, note: null }));
+    this.preview = { description: row?.rule ?? null, runsAtOnce: false, next, previous: [], ends: null, warnings: [], problems: [], valid: true };
   }
 
   async #readPast(signal: AbortSignal): Promise<void> {
@@ -152,11 +163,11 @@ export function why(e: Entry): string {
     case 'missed':
       return e.reason === 'missed' ? t.why.missed : t.why.other(e.reason ?? '');
     case 'fail':
-      return t.why.failed(e.attemptCount, lastFailed);
+      return t.why.failed(e.attemptCount, headline(lastFailed));
     case 'retried':
-      return t.why.retried(e.attemptCount, failed);
+      return t.why.retried(e.attemptCount, headline(failed));
     case 'retrying':
-      return t.why.retrying(e.attemptCount, lastFailed);
+      return t.why.retrying(e.attemptCount, headline(lastFailed));
     case 'late':
       return t.why.late(millis(e.latenessMs ?? 0), e.attempts.some((a) => a.properties.status === 'postponed'));
     case 'ok':

@@ -5,6 +5,7 @@ import { mark, withChange, worst } from './marks';
 import { DAY, HOUR, MINUTE } from './time';
 import { timetable } from './timetable';
 import type { HistoryRecord, JobRow, Occurrence, Recent } from './types';
+import { headline } from './words';
 
 const T0 = Date.parse('2026-11-16T05:00:00Z');
 const iso = (t: number): string => new Date(t).toISOString();
@@ -103,4 +104,9 @@ describe('the timetable', () => {
     expect(g.rows.map((r) => r.label)).toEqual(['02', '03']);
     expect(g.rows[0]?.cells[0]?.count).toBe(5);
   });
+});
+
+it('of a message the headline is shown, without headers and body of the answer', () => {
+  expect(headline("Http Action - Response from host 'h': 'ServiceUnavailable' Response Headers: Date: x Body: y")).toBe("Http Action - Response from host 'h': 'ServiceUnavailable'");
+  expect(headline('x'.repeat(300))).toHaveLength(201);
 });

@@ -3,6 +3,7 @@
 import { apiUrl } from './api';
 import { clock } from './clock.svelte';
 import { connection } from './connection.svelte';
+import { session } from './session.svelte';
 import type { Bulk, Node, OccurrenceChange } from './types';
 
 export interface LiveEvents {
@@ -87,6 +88,8 @@ class Live {
   #open(): void {
     this.#close();
     if (document.hidden || this.paused) return;
+    // A server without the stream is not asked for it.
+    if (!session.can('events')) return this.#poll();
     const source = new EventSource(apiUrl('/events', { scope: this.#scope }));
     this.#source = source;
     const heard = (): void => {
@@ -135,8 +138,8 @@ class Live {
         this.heardAt = performance.now();
         this.#emit('reset', null);
       }
-      // Now and then the stream is tried again.
-      if (this.#polls % 12 === 0) this.#open();
+      // Now and then the clock is set, and the stream is tried again.
+      if (this.#polls % 12 === 0) void session.load().then(() => this.#open());
       else this.#poll();
     }, POLL_MS);
   }

@@ -32,6 +32,12 @@ export function actionWords(a: Action | undefined): string {
   }
 }
 
+/** What a message says first: without the headers and the body of the answer. */
+export function headline(message: string): string {
+  const short = message.split(/ (?:Response Headers|Body):/)[0] ?? message;
+  return short.length > 200 ? `${short.slice(0, 200)}…` : short;
+}
+
 export function retryWords(r: RetryPolicy | undefined): string {
   if (r?.retryType?.toLowerCase() === 'none') return t.words.noRetry;
   const count = r?.retryCount ?? RETRY_COUNT;

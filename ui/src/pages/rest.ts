@@ -6,4 +6,5 @@ export { default as collections } from './Collections.svelte';
 export { default as editCollection, default as newCollection } from './CollectionForm.svelte';
 export { default as settings } from './Settings.svelte';
 export { default as signin } from './SignIn.svelte';
+export { default as start } from './Start.svelte';
 export { default as timetable } from './Timetable.svelte';
