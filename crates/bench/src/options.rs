@@ -46,6 +46,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     pub(crate) postgres: Option<PathBuf>,
 
+    /// Measure what there is for nodes that share a PostgreSQL server.
+    #[arg(long, requires = "postgres")]
+    shared: bool,
+
     /// What to measure; everything if nothing is named.
     #[arg(value_name = "WORKLOAD")]
     named: Vec<Workload>,
@@ -53,7 +57,9 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn workloads(&self) -> Vec<Workload> {
-        if self.named.is_empty() { Workload::all() } else { self.named.clone() }
+        let shared = if self.shared { Workload::shared() } else { Vec::new() };
+        let named: Vec<Workload> = self.named.iter().copied().chain(shared).collect();
+        if named.is_empty() { Workload::all() } else { named }
     }
 }
 
