@@ -48,7 +48,7 @@ impl Route {
             }
             ListResourcesOfSubscription | ListResourcesOfGroup => Right::Within(Role::Reader),
             // They show what is in the scopes of the reader, and ask for the scope that the query names.
-            SearchJobs => Right::Within(Role::Reader),
+            SearchJobs | GetStats | GetAgenda | ListAgendaJobs => Right::Within(Role::Reader),
             GetGroup | ProbeGroup | GetCollection | ProbeCollection | ListJobs | GetJob | ProbeJob => {
                 Right::On(Role::Reader)
             }

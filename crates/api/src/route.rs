@@ -38,6 +38,8 @@ const GROUPS: &str = "Microsoft.Resources/subscriptions/resourceGroups";
 const GROUP_OPERATIONS: &str = "Microsoft.Resources/subscriptions/operationresults";
 const COLLECTIONS: &str = "Microsoft.Scheduler/jobcollections";
 const JOBS: &str = "Microsoft.Scheduler/jobcollections/jobs";
+const STATS: &str = "Punctual/stats";
+const AGENDA: &str = "Punctual/agenda";
 const HISTORIES: &str = "Microsoft.Scheduler/jobcollections/jobs/jobhistories";
 const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 
@@ -94,6 +96,9 @@ pub const ROUTES: &[Route] = {
         route(VerifyAudit, "verifyAudit", GET, Everything, "audit/verification", Read, AUDIT),
 
         route(SearchJobs, "searchJobs", GET, Everything, "jobs", Read, JOBS),
+        route(GetStats, "getStats", GET, Everything, "stats", Read, STATS),
+        route(GetAgenda, "getAgenda", GET, Everything, "agenda", Read, AGENDA),
+        route(ListAgendaJobs, "listAgendaJobs", GET, Everything, "agenda/jobs", Read, AGENDA),
 
         route(ListProviders, "listProviders", GET, Subscription, "providers", Read, PROVIDERS),
         route(GetProvider, "getProvider", GET, Subscription, "providers/Microsoft.Scheduler", Read, PROVIDERS),
@@ -176,6 +181,9 @@ pub(crate) enum Endpoint {
     ListAudit,
     VerifyAudit,
     SearchJobs,
+    GetStats,
+    GetAgenda,
+    ListAgendaJobs,
     ListProviders,
     GetProvider,
     RegisterProvider,
@@ -258,6 +266,9 @@ pub(crate) async fn answer(
         Endpoint::ListAudit => audit::list(state, call).await,
         Endpoint::VerifyAudit => audit::verify(state, call).await,
         Endpoint::SearchJobs => view::jobs(state, asked, call).await,
+        Endpoint::GetStats => view::stats(state, asked, call).await,
+        Endpoint::GetAgenda => view::agenda(state, asked, call).await,
+        Endpoint::ListAgendaJobs => view::agenda_jobs(state, asked, call).await,
         Endpoint::ListProviders => provider::list(state, call, asked.subscription()).await,
         Endpoint::GetProvider => provider::get(state, call, asked.subscription()).await,
         Endpoint::RegisterProvider => provider::register(state, call, asked.subscription(), true).await,

@@ -1,8 +1,12 @@
-//! What live views ask for: jobs across collections. Scoped by the rights of the caller, and bounded in cost.
+//! What live views ask for: jobs across collections, statistics, and what is due when. Scoped by the rights of the caller, and bounded in cost.
 
+mod agenda;
 mod jobs;
+mod stats;
 
+pub(crate) use agenda::{agenda, agenda_jobs};
 pub(crate) use jobs::jobs;
+pub(crate) use stats::stats;
 
 use punctual_arm::ApiError;
 use punctual_model::Scope;

@@ -11,6 +11,7 @@ use punctual_model::{
 
 use crate::json::{Json, Members};
 use crate::reader::shown;
+use crate::stats::milliseconds;
 use crate::view_query::QueryReader;
 use crate::{ApiError, Query, collection, id, page, time};
 
@@ -61,18 +62,22 @@ impl JobsQuery {
         let filter = read_filter(&mut reader);
         let sort = reader.choice("sort", &[("next", JobSort::Next), ("name", JobSort::Name)]);
         let sort = sort.unwrap_or(JobSort::Name);
-        let after = reader.text("after").and_then(|token| {
-            let place = read_place(token).filter(|place| fits(place, sort));
-            if place.is_none() {
-                reader.problem("after", "must be what the page before has as 'after', with the same sort");
-            }
-            place
-        });
+        let after = read_after(&mut reader, sort);
         let limit = reader.number("$top", 1..=ROWS_LIMIT).unwrap_or(ROWS_LIMIT);
         let recent = reader.choice("expand", &[("recent", true)]).unwrap_or(false);
         let count = reader.flag("count");
         reader.finish(Self { scope, filter, sort, after, limit, recent, count })
     }
+}
+
+/// Reads where a page begins, in the order that is asked for.
+pub(crate) fn read_after(reader: &mut QueryReader<'_>, sort: JobSort) -> Option<SearchPlace> {
+    let token = reader.text("after")?;
+    let place = read_place(token).filter(|place| fits(place, sort));
+    if place.is_none() {
+        reader.problem("after", "must be what the page before has as 'after', with the same sort");
+    }
+    place
 }
 
 /// Reads a filter of jobs.
@@ -199,7 +204,7 @@ fn outcome(recent: RecentOutcome) -> Json<'static> {
     members.insert("dueTime", time::instant(recent.due_at).into());
     members.insert("outcome", outcome.into());
     members.insert("reason", reason.map_or(Json::Null, Json::from));
-    let lateness = recent.started_at.map(|started_at| milliseconds(recent.due_at, started_at));
+    let lateness = recent.started_at.map(|started_at| milliseconds(started_at.duration_since(recent.due_at)));
     members.insert("latenessMs", lateness.map_or(Json::Null, Json::Float));
     members.insert("attempts", recent.attempt_count.into());
     members.insert("message", recent.message.map_or(Json::Null, Json::from));
@@ -220,11 +225,6 @@ pub(crate) fn outcome_names(outcome: OccurrenceOutcome) -> (&'static str, Option
         OccurrenceOutcome::Skipped(SkipReason::Overlap) => ("skipped", Some("overlap")),
         OccurrenceOutcome::Skipped(SkipReason::Missed) => ("skipped", Some("missed")),
     }
-}
-
-/// The time between two instants in milliseconds, to the microsecond.
-pub(crate) fn milliseconds(from: Timestamp, to: Timestamp) -> f64 {
-    (to.duration_since(from).as_micros() as f64) / 1_000.0
 }
 
 fn named<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {

@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
 mod action;
+pub mod agenda;
 pub mod audit;
 pub mod challenge;
 pub mod collection;
@@ -39,6 +40,7 @@ mod scope;
 pub mod session;
 mod shape;
 pub mod sign_in;
+pub mod stats;
 pub mod subscription;
 mod suggestion;
 pub mod time;
@@ -46,6 +48,7 @@ pub mod token;
 mod version;
 mod view_query;
 
+pub use agenda::{AgendaCounts, AgendaJobsQuery, AgendaQuery};
 pub use audit::AuditQuery;
 pub use collection::CollectionContext;
 pub use dialect::Dialect;
@@ -61,5 +64,6 @@ pub use punctual_recurrence::Problem;
 pub use query::Query;
 pub use resource::ResourcesPage;
 pub use scope::{collapsed, read_scope, split_path};
+pub use stats::StatsQuery;
 pub use token::{NewExpiry, NewToken};
 pub use version::ApiVersion;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use punctual_model::Chain;
-use punctual_store::Trouble;
+use punctual_store::{HOURS_KEPT, MINUTES_KEPT, Trouble};
 use tokio::sync::watch;
 
 use crate::context::RunnerContext;
@@ -46,11 +47,18 @@ pub(crate) async fn clean(context: &RunnerContext) -> Result<bool, Trouble> {
         Some(watch) => watch.time_for_housekeeping(now),
         None => Some(now),
     };
-    let before = now.and_then(|now| now.checked_sub(context.settings.retention).ok());
-    let Some(before) = before else { return Ok(false) };
+    let Some(now) = now else { return Ok(false) };
+    let Ok(before) = now.checked_sub(context.settings.retention) else { return Ok(false) };
     let pruned = context.store.prune(before, PIECE).await?;
     let purged = context.store.purge(before, PIECE).await?;
     let keep = context.settings.records_per_job_max;
     let capped = if keep > 0 { context.store.prune_to(keep, PIECE).await? } else { 0 };
-    Ok([pruned, purged, capped].into_iter().any(|count| count >= PIECE))
+    let rolled = roll_up_stats(context, now).await?;
+    Ok([pruned, purged, capped, rolled].into_iter().any(|count| count >= PIECE))
+}
+
+/// Makes hours of old statistics by the minute, and deletes old hours.
+async fn roll_up_stats(context: &RunnerContext, now: Timestamp) -> Result<usize, Trouble> {
+    let before = |kept: SignedDuration| now.checked_sub(kept).unwrap_or(Timestamp::MIN);
+    context.store.roll_up_stats(before(MINUTES_KEPT), before(HOURS_KEPT), PIECE).await
 }

@@ -59,7 +59,8 @@ SELECT
     a.revision,
     c.location,
     c.sku,
-    o.revision = a.revision AS whole
+    o.revision = a.revision AS whole,
+    j.collection
 FROM claimed AS a
 LEFT JOIN agenda AS o ON o.job = a.job
 LEFT JOIN jobs AS j ON j.id = a.job

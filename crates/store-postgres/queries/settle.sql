@@ -49,6 +49,14 @@ skipped AS (
         WITH ORDINALITY AS k (job, generation, first_at, last_at, occurrence_count, reason, decided_at, place)
     WHERE (k.job IN (SELECT job FROM settled)) IS TRUE
     ORDER BY k.place
+),
+-- Whole rows of this writer alone, which are right if all were settled; else they are written with its next batch.
+counted AS (
+    INSERT INTO stats_minutes (collection, begins_at, writer, counts)
+    SELECT t.collection, t.begins_at, $48, t.counts
+    FROM unnest($45, $46, $47) AS t (collection, begins_at, counts)
+    WHERE (SELECT count(*) FROM settled) = $49
+    ON CONFLICT (collection, begins_at, writer) DO UPDATE SET counts = excluded.counts
 )
 SELECT job
 FROM settled

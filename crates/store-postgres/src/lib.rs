@@ -44,6 +44,7 @@ mod seals;
 mod search;
 mod session;
 mod settlement;
+mod stats;
 mod store;
 mod survey;
 mod tls;

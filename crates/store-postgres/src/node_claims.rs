@@ -36,6 +36,8 @@ pub(crate) struct Held {
     pub(crate) ticket: Ticket,
     /// The revision of the job when it was claimed.
     pub(crate) revision: i64,
+    /// The number of the job's collection.
+    pub(crate) collection: i64,
     pub(crate) begun: bool,
     /// A settlement was sent and not answered.
     pub(crate) unsure: bool,
@@ -59,13 +61,13 @@ impl NodeClaims {
     }
 
     /// Enters a claim.
-    pub(crate) fn enter(&mut self, ticket: Ticket, revision: i64) -> Fence {
+    pub(crate) fn enter(&mut self, ticket: Ticket, revision: i64, collection: i64) -> Fence {
         let fence = Fence(self.next);
         self.next = self.next.wrapping_add(1);
         if let Some(older) = self.by_job.insert(ticket.job, fence) {
             self.by_fence.remove(&older);
         }
-        self.by_fence.insert(fence, Held { ticket, revision, begun: false, unsure: false });
+        self.by_fence.insert(fence, Held { ticket, revision, collection, begun: false, unsure: false });
         fence
     }
 
@@ -166,8 +168,8 @@ mod tests {
     #[test]
     fn a_newer_claim_of_a_job_replaces_the_older_one() {
         let mut node_claims = NodeClaims::new(7);
-        let old = node_claims.enter(ticket(1, 1, 1), 5);
-        let new = node_claims.enter(ticket(1, 1, 2), 6);
+        let old = node_claims.enter(ticket(1, 1, 1), 5, 1);
+        let new = node_claims.enter(ticket(1, 1, 2), 6, 1);
         assert!(node_claims.held(old).is_none() && !node_claims.knows(ticket(1, 1, 1)));
         assert!(node_claims.end(old).is_none(), "the end of the older one leaves the newer");
         assert!(node_claims.knows(ticket(1, 1, 2)) && node_claims.begin(new));
@@ -178,7 +180,7 @@ mod tests {
     fn what_is_not_begun_is_taken_back_and_what_is_begun_stays() {
         let mut node_claims = NodeClaims::new(0);
         assert_eq!(node_claims.take_back(JobId(1)), TakenBack::Free);
-        let fence = node_claims.enter(ticket(1, 3, 4), 5);
+        let fence = node_claims.enter(ticket(1, 3, 4), 5, 1);
         assert_eq!(node_claims.take_back(JobId(1)), TakenBack::Yes(ticket(1, 3, 4)));
         assert!(!node_claims.begin(fence));
     }
@@ -186,8 +188,9 @@ mod tests {
     #[test]
     fn with_the_lease_what_is_not_begun_is_dropped() {
         let mut node_claims = NodeClaims::new(0);
-        let (held, begun) = (node_claims.enter(ticket(1, 3, 1), 1), node_claims.enter(ticket(2, 3, 1), 1));
-        let new = node_claims.enter(ticket(3, 4, 2), 1);
+        let (held, begun) =
+            (node_claims.enter(ticket(1, 3, 1), 1, 1), node_claims.enter(ticket(2, 3, 1), 1, 1));
+        let new = node_claims.enter(ticket(3, 4, 2), 1, 1);
         node_claims.begin(begun);
         node_claims.drop_others(4);
         assert_eq!((node_claims.held(held).is_some(), node_claims.held(begun).is_some()), (false, true));
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_told_until_it_is_edited() {
         let mut node_claims = NodeClaims::new(0);
-        let fence = node_claims.enter(ticket(1, 1, 1), 1);
+        let fence = node_claims.enter(ticket(1, 1, 1), 1, 1);
         assert_eq!(node_claims.leave_out(fence), Some(ticket(1, 1, 1)));
         assert_eq!((node_claims.left_out(), node_claims.claims().len()), (vec![1], 0));
         node_claims.take_back(JobId(1));

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use punctual_model::JobId;
+use punctual_model::statistics::{self, Count};
 use punctual_store::{Fence, Settled, Settlement, Vault};
 use tokio_postgres::Row;
 
@@ -18,6 +19,7 @@ use crate::param::{param, params};
 use crate::pool::work;
 use crate::query;
 use crate::row::{self, Last, bound};
+use crate::stats::{StatsRows, StatsWriter};
 use crate::store::Inner;
 
 /// How often a batch is sent whose answer is lost.
@@ -26,6 +28,9 @@ const TRIES: usize = 5;
 /// A batch of settlements of claims that are held, each of another job, in the order of the jobs.
 struct Batch {
     settlements: Vec<(Held, Settlement)>,
+    /// What each counts, by the number of its collection.
+    counts: Vec<(i64, Vec<Count>)>,
+    stats: StatsRows,
 }
 
 impl Inner {
@@ -34,10 +39,25 @@ impl Inner {
         settlements: Vec<Settlement>,
     ) -> Result<Vec<Settled>, PgError> {
         let fences: Vec<Fence> = settlements.iter().map(|settlement| settlement.fence).collect();
-        let batch = Arc::new(Batch { settlements: self.held_of(settlements) });
+        let settlements = self.held_of(settlements);
         let mut answers: HashMap<Fence, Settled> = HashMap::new();
-        if !batch.settlements.is_empty() {
-            answers = self.settle_batch(batch).await?;
+        if !settlements.is_empty() {
+            let counts: Vec<(i64, Vec<Count>)> = settlements
+                .iter()
+                .map(|(held, one)| {
+                    let next = one.job.progress.entry;
+                    (held.collection, statistics::counts(&one.records, &one.skips, next))
+                })
+                .collect();
+            let mut writer = self.take_stats_writer();
+            let stats = writer.rows(&counts);
+            let batch = Arc::new(Batch { settlements, counts, stats });
+            let settled = self.settle_batch(Arc::clone(&batch)).await;
+            if let Ok(answers) = &settled {
+                batch.count(&mut writer, answers);
+            }
+            self.give_stats_writer(writer);
+            answers = settled?;
         }
         let answer = |fence: &Fence| match answers.get(fence) {
             // The claim goes on.
@@ -114,6 +134,14 @@ impl Inner {
 }
 
 impl Batch {
+    /// Has the statistics know what was settled. They are written if all was, at the first try or at a later one.
+    fn count(&self, writer: &mut StatsWriter, answers: &HashMap<Fence, Settled>) {
+        let is_recorded = |one: &Settlement| matches!(answers.get(&one.fence), Some(Settled::Recorded));
+        let whole = self.settlements.iter().all(|(_, one)| is_recorded(one));
+        let recorded = self.settlements.iter().zip(&self.counts).filter(|((_, one), _)| is_recorded(one));
+        writer.settled(recorded.map(|(_, counts)| counts), whole);
+    }
+
     /// Settles, and finds out what became of those that were not taken.
     async fn settle(
         &self,
@@ -169,6 +197,7 @@ impl Batch {
         params.extend([param(&standings.revision), param(&traces), param(&leases), param(&tickets)]);
         params.extend(records.params());
         params.extend(skips.params());
+        params.extend(self.stats.params());
         let rows = connection.write_rows(query::settle, &params).await?;
         rows.iter().map(|row| Ok(JobId(row.try_get(0)?))).collect()
     }

@@ -38,6 +38,7 @@ use crate::outage::Outage;
 use crate::param::params;
 use crate::pool::{Pool, work};
 use crate::query;
+use crate::stats::StatsWriter;
 
 /// Time limits of calls, after which their connection is closed.
 const BEGIN: Duration = Duration::from_secs(1);
@@ -145,6 +146,8 @@ pub(crate) struct Inner {
     key_note: Mutex<Option<AuditEntry>>,
     /// Tells problems of files.
     pub(crate) watched: OnceLock<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
+    /// Those that no settlement uses at the moment.
+    stats_writers: Mutex<Vec<StatsWriter>>,
 }
 
 /// When this node last compared its claims with the database, and how many connections it had lost by then.
@@ -187,6 +190,7 @@ impl Inner {
             key_news: watch::Sender::new(KeyNews::default()),
             key_note: Mutex::new(options.key_note),
             watched: OnceLock::new(),
+            stats_writers: Mutex::default(),
             connector,
             outage,
         }
@@ -199,6 +203,19 @@ impl Inner {
 
     pub(crate) fn frontier(&self) -> MutexGuard<'_, Frontier> {
         self.frontier.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A writer of statistics that nobody else uses.
+    pub(crate) fn take_stats_writer(&self) -> StatsWriter {
+        let free = self.stats_writers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(|| StatsWriter::new(i64::try_from(self.random.random() >> 65).unwrap_or(0)))
+    }
+
+    /// Others may use it.
+    pub(crate) fn give_stats_writer(&self, writer: StatsWriter) {
+        if !writer.is_full() {
+            self.stats_writers.lock().unwrap_or_else(PoisonError::into_inner).push(writer);
+        }
     }
 
     /// Wakes whoever waits for the agenda.

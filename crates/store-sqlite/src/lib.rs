@@ -38,6 +38,7 @@ mod seals;
 mod search;
 mod shared_claims;
 mod standing;
+mod stats;
 mod stopped;
 mod store;
 mod survey;

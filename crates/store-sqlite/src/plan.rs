@@ -73,6 +73,14 @@ fn hot_queries_use_their_indexes() {
     check(query::search_resting, "SEARCH a USING INDEX agenda_resting (job>?)");
     check(query::search_scope, "SEARCH c USING COVERING INDEX collections_by_name (subscription_folded=?)");
     check(query::search_scope, "SEARCH j USING INDEX jobs_by_name (collection=?)");
+    check(
+        query::stats_minute,
+        "SEARCH stats_minutes USING PRIMARY KEY (collection=? AND begins_at=? AND writer=?)",
+    );
+    check(query::stats_minutes_between, "PRIMARY KEY (collection=? AND begins_at>? AND begins_at<?)");
+    check(query::stats_hours_between, "PRIMARY KEY (collection=? AND begins_at>? AND begins_at<?)");
+    check(query::old_stats_minutes, "COVERING INDEX stats_minutes_by_time (begins_at<?)");
+    check(query::old_stats_hours, "COVERING INDEX stats_hours_by_time (begins_at<?)");
     check(query::recent_records, "SEARCH history USING INDEX history_by_attempt (job=?)");
     check(query::recent_skips, "SEARCH skips USING INDEX skips_by_job (job=?)");
     check(query::reseal_job, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");

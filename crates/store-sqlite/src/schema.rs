@@ -18,6 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("../migrations/0008_sessions.sql")),
     ("keys", include_str!("../migrations/0009_keys.sql")),
     ("search", include_str!("../migrations/0010_search.sql")),
+    ("stats", include_str!("../migrations/0011_stats.sql")),
 ];
 
 /// The version of the schema that this program writes.

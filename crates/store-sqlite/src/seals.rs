@@ -248,7 +248,7 @@ mod tests {
 
     /// Every column that holds bytes, and whether they are sealed. Who adds one says here which it is, and if it is sealed,
     /// has it sealed anew when a key is rotated, and counted before one is retired.
-    const BYTES: [(&str, &str, bool); 17] = [
+    const BYTES: [(&str, &str, bool); 19] = [
         ("agenda", "ahead", false),
         ("agenda", "runs", false),
         ("audit", "entry", false),
@@ -264,6 +264,8 @@ mod tests {
         ("server_secrets", "sealed", true),
         ("sessions", "hash", false),
         ("sessions", "holder", false),
+        ("stats_hours", "counts", false),
+        ("stats_minutes", "counts", false),
         ("tokens", "grants", false),
         ("tokens", "hash", false),
     ];

@@ -13,6 +13,7 @@ mod repair;
 mod seals;
 mod session;
 mod settle;
+mod stats;
 mod token;
 
 use std::collections::HashMap;

@@ -1,8 +1,10 @@
 //! Values as they are in columns: the same bytes in every store that has columns, so that rows can be copied from one to
 //! another.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use punctual_model::statistics::Statistics;
 use punctual_model::{Name, OccurrenceRange, Scope};
+use punctual_recurrence::TICK;
 use sha2::{Digest, Sha256};
 
 use crate::instant::{from_ticks, to_ticks};
@@ -58,6 +60,55 @@ pub fn ahead_from(bytes: &[u8]) -> Option<Vec<OccurrenceRange>> {
     odd.is_empty().then(|| pairs.iter().map(read).collect())
 }
 
+/// Statistics as bytes: the greatest lateness in ticks, then the counts up to the last that is not zero, each seven bits a byte, the
+/// lowest first.
+pub fn statistics_bytes(statistics: &Statistics) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(32);
+    let used = statistics.counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+    for number in std::iter::once(lateness_ticks(statistics)).chain(statistics.counts[..used].iter().copied())
+    {
+        let mut left = number;
+        while left >= 0x80 {
+            bytes.push(u8::try_from(left & 0x7f).unwrap_or(0) | 0x80);
+            left >>= 7;
+        }
+        bytes.push(u8::try_from(left).unwrap_or(0));
+    }
+    bytes
+}
+
+/// Reads statistics; none if the bytes are not that.
+pub fn statistics_from(bytes: &[u8]) -> Option<Statistics> {
+    let (mut numbers, mut number, mut shift) = (Vec::new(), 0_u64, 0);
+    for byte in bytes {
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            numbers.push(number);
+            (number, shift) = (0, 0);
+        }
+    }
+    let (lateness, counts) = numbers.split_first()?;
+    let mut statistics = Statistics::default();
+    if counts.len() > statistics.counts.len() || shift != 0 {
+        return None;
+    }
+    statistics.counts[..counts.len()].copy_from_slice(counts);
+    statistics.lateness_max = lateness_from(*lateness)?;
+    Some(statistics)
+}
+
+/// The greatest lateness of statistics in ticks.
+fn lateness_ticks(statistics: &Statistics) -> u64 {
+    u64::try_from(statistics.lateness_max.as_nanos() / TICK.as_nanos()).unwrap_or(0)
+}
+
+/// A lateness of so many ticks.
+fn lateness_from(ticks: u64) -> Option<SignedDuration> {
+    let nanos = i128::from(ticks) * TICK.as_nanos();
+    i64::try_from(nanos).ok().map(SignedDuration::from_nanos)
+}
+
 fn instants(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     let (ticks, rest) = bytes.as_chunks::<8>();
     let read = |bytes: &[u8; 8]| from_ticks(i64::from_be_bytes(*bytes));
@@ -103,6 +154,18 @@ mod tests {
         assert_eq!(ahead_from(&written).unwrap(), ahead);
         assert_eq!((ahead_bytes(&[]), ahead_from(&[])), (None, Some(Vec::new())));
         assert_eq!((ahead_from(&written[..8]), ahead_from(&written[..9])), (None, None));
+    }
+
+    #[test]
+    fn statistics_are_read_as_they_were_written() {
+        let mut statistics = Statistics::default();
+        assert_eq!(statistics_from(&statistics_bytes(&statistics)).unwrap(), statistics);
+        (statistics.counts[0], statistics.counts[3]) = (u64::MAX, 300);
+        statistics.lateness_max = SignedDuration::from_micros(1_234);
+        let written = statistics_bytes(&statistics);
+        assert_eq!(statistics_from(&written).unwrap(), statistics);
+        assert_eq!(statistics_from(&written[..written.len() - 1]), None);
+        assert_eq!((statistics_from(&[]), statistics_from(&[0; 99])), (None, None));
     }
 
     #[test]

@@ -261,6 +261,8 @@ macro_rules! conformance_of_jobs {
             pages_of_a_search_are_complete_while_jobs_change
             a_search_looks_at_no_more_than_it_may
             recent_outcomes_are_the_latest
+            statistics_count_what_was_settled
+            a_settlement_that_is_not_taken_counts_nothing
         }
     };
 }

@@ -17,8 +17,8 @@ use crate::{
     Agenda, AheadAsk, AheadPage, Archive, BootInstant, Claim, ClaimAsk, CollectionDecision,
     CollectionEvidence, CollectionWrite, CollectionsAsk, DueCountAsk, Extent, Fence, FoundJob, Group,
     HeldClaim, HistoryAsk, HistoryCursor, JobCount, JobSearch, JobSearchPage, JobWrite, JobsAsk, Node,
-    NodeReport, NodeStanding, Page, Repaired, Resources, Roster, Settled, Settlement, Store, StoredRecord,
-    Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Views, WriteError,
+    NodeReport, NodeStanding, Page, Repaired, Resources, Roster, Settled, Settlement, StatsAsk, StatsPage,
+    Store, StoredRecord, Survey, SurveyAsk, Trouble, Unclaimed, UnclaimedAsk, Views, WriteError,
 };
 
 /// Makes [`Layer`] of the methods of a store, and makes a store of every layer.
@@ -144,5 +144,7 @@ layer! {
         search(search: &JobSearch) -> Result<JobSearchPage, Trouble>;
         search_count(search: &JobSearch) -> Result<JobCount, Trouble>;
         recent(jobs: &[JobId], limit: usize) -> Result<Vec<RecentPast>, Trouble>;
+        stats(ask: &StatsAsk) -> Result<StatsPage, Trouble>;
+        roll_up_stats(minutes_before: Timestamp, hours_before: Timestamp, limit: usize) -> Result<usize, Trouble>;
     } at once {}
 }

@@ -75,8 +75,8 @@ pub use survey::{
 pub use target::shown_target;
 pub use vault::{SealContext, Vault, VaultError};
 pub use views::{
-    COUNTED_MAX, Candidate, JobCount, JobSearch, JobSearchPage, PIECE_MAX, PIECE_MIN, Picker, Views,
-    WalkPlace,
+    COUNTED_MAX, Candidate, HOUR, HOURS_KEPT, JobCount, JobSearch, JobSearchPage, MINUTES_KEPT, PIECE_MAX,
+    PIECE_MIN, Picker, StatsAsk, StatsPage, Views, WalkPlace, windows,
 };
 
 /// All that concerns jobs. Tokens are not part of it: who runs jobs has no business with them.

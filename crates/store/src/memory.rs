@@ -84,6 +84,9 @@ struct State {
     records: BTreeMap<i64, Record>,
     attempts: HashSet<Attempt>,
     skips: Vec<Skip>,
+    /// By the minute, and by the hour; of a collection, and of all.
+    stats_minutes: views::Stats,
+    stats_hours: views::Stats,
     /// Records that ended before this may have been deleted.
     pruned_before: Option<Timestamp>,
     /// The generation of a job of which records were deleted because there were too many.
@@ -112,6 +115,8 @@ impl Default for State {
             records: BTreeMap::new(),
             attempts: HashSet::new(),
             skips: Vec::new(),
+            stats_minutes: BTreeMap::new(),
+            stats_hours: BTreeMap::new(),
             pruned_before: None,
             capped: HashMap::new(),
             unregistered: BTreeSet::new(),
@@ -162,6 +167,9 @@ impl State {
         let jobs: Vec<JobKey> = self.jobs_of(key).map(|job| job.key.clone()).collect();
         for job in &jobs {
             self.remove_job(job);
+        }
+        for stats in [&mut self.stats_minutes, &mut self.stats_hours] {
+            stats.retain(|(_, collection), _| collection.as_ref() != Some(key));
         }
         self.collections.remove(key).is_some()
     }

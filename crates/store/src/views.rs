@@ -4,13 +4,16 @@
 //! so that a filter which matches little takes several calls, none of them long.
 
 mod search;
+mod stats;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use punctual_model::{Collection, Job, JobFilter, JobId, JobSort, RecentPast, Scope, SearchPlace};
 
 use crate::{Trouble, Unreadable};
 
 pub use search::{Candidate, PIECE_MAX, PIECE_MIN, Picker, WalkPlace};
+pub use stats::{HOUR, HOURS_KEPT, MINUTES_KEPT, StatsAsk, StatsPage, windows};
 
 /// The most jobs that a search counts.
 pub const COUNTED_MAX: usize = 10_000;
@@ -26,6 +29,19 @@ pub trait Views: Send + Sync {
 
     /// The latest records and skips of jobs, in the order of the jobs; of each at most so many records and skips.
     async fn recent(&self, jobs: &[JobId], limit: usize) -> Result<Vec<RecentPast>, Trouble>;
+
+    /// Statistics of what was settled, by the time when it was due. Of a stretch that was made of minutes to hours, all is told at
+    /// the beginning of the hour.
+    async fn stats(&self, ask: &StatsAsk) -> Result<StatsPage, Trouble>;
+
+    /// Makes hours of statistics by the minute that begin before one instant, and deletes hours that begin before another; at most
+    /// `limit` rows of each. Returns how many rows went.
+    async fn roll_up_stats(
+        &self,
+        minutes_before: Timestamp,
+        hours_before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, Trouble>;
 }
 
 /// Which jobs to find.

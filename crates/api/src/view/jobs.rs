@@ -16,7 +16,7 @@ use crate::state::ApiState;
 use crate::unreadable;
 
 /// The most jobs that one request looks at. A filter that matches fewer takes several requests.
-const VISIT_MAX: usize = 20_000;
+pub(super) const VISIT_MAX: usize = 20_000;
 
 /// The most latest outcomes of a job.
 const RECENT_MAX: usize = 30;

@@ -59,6 +59,9 @@ const CONTRACT: &str = "
     listAudit                     owner in
     verifyAudit                   owner
     searchJobs                    reader in
+    getStats                      reader in
+    getAgenda                     reader in
+    listAgendaJobs                reader in
     listProviders                 reader in
     getProvider                   reader in
     registerProvider              contributor

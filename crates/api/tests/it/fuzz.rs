@@ -215,8 +215,19 @@ fn tells_nothing(who: Who, asked: &Asked, status: u16) -> bool {
         Who::Nobody | Who::Impostor => status == 401,
         Who::Stranger(_) => {
             // What is on the whole server, with no more than one's own in it; and one's own scopes.
-            let general = ["/", "/me", "/tenants", "/subscriptions", "/audit", "/tokens", "/jobs"]
-                .contains(&path.as_str());
+            let general = [
+                "/",
+                "/me",
+                "/tenants",
+                "/subscriptions",
+                "/audit",
+                "/tokens",
+                "/jobs",
+                "/stats",
+                "/agenda",
+                "/agenda/jobs",
+            ]
+            .contains(&path.as_str());
             let within =
                 path.starts_with("/tokens/") || path == "/subscriptions/s" || is_general_below(&path);
             let own = path.contains("/subscriptions/other") || path.contains("/resourcegroups/other");

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
 mod access;
+mod agenda;
 mod audit;
 mod collection;
 mod concurrency;
@@ -35,6 +36,7 @@ mod search;
 mod secret;
 mod session;
 mod sign_in;
+mod stats;
 mod throttle;
 mod token;
 mod unknown;

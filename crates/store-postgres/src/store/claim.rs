@@ -124,7 +124,7 @@ impl Inner {
             places.push(place);
             let (ticket, whole) = (Ticket { job, lease, ticket }, row.try_get::<_, Option<bool>>(WHOLE)?);
             if whole == Some(true) {
-                let fence = self.node_claims().enter(ticket, row.try_get(28)?);
+                let fence = self.node_claims().enter(ticket, row.try_get(28)?, row.try_get(WHOLE + 1)?);
                 claimed.push((place, Claimed { fence, row }));
             } else {
                 torn.push(ticket);

@@ -21,7 +21,17 @@ const EXPLAINED: &str = "session_preload_libraries = 'auto_explain'\nauto_explai
                          autovacuum = off\nlog_min_messages = log";
 
 /// Tables that grow with the jobs, and with what they do.
-const GROWING: &[&str] = &["agenda", "audit", "collections", "history", "jobs", "receipts", "skips"];
+const GROWING: &[&str] = &[
+    "agenda",
+    "audit",
+    "collections",
+    "history",
+    "jobs",
+    "receipts",
+    "skips",
+    "stats_hours",
+    "stats_minutes",
+];
 
 /// Statements that have no plan.
 const UTILITY: &[&str] = &["begin_read", "begin_write", "commit", "lock_audit", "lock_timeout", "rollback"];
@@ -104,6 +114,7 @@ async fn nothing_that_grows_is_scanned() {
         views::pages_of_a_search_are_complete_while_jobs_change
         views::a_search_looks_at_no_more_than_it_may
         views::recent_outcomes_are_the_latest
+        views::statistics_count_what_was_settled
     }
     run! { server, dyn punctual_store::Callers:
         callers::a_replaced_token_keeps_its_name

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::JobId;
 use punctual_model::decide::Repair;
+use punctual_model::statistics;
 use punctual_store::columns::{self, target_hash};
 use punctual_store::instant::{from_ticks, to_ticks};
 use punctual_store::{
@@ -107,7 +108,15 @@ impl Agenda for SqliteStore {
 
 fn encoded(settlement: Settlement) -> EncodedSettlement {
     let Settlement { fence, job, records, skips } = settlement;
-    EncodedSettlement { fence, revision: job.revision, standing: Standing::of(&job), records, skips }
+    EncodedSettlement {
+        fence,
+        revision: job.revision,
+        standing: Standing::of(&job),
+        counts: statistics::counts(&records, &skips, job.progress.entry),
+        collection: job.key.collection,
+        records,
+        skips,
+    }
 }
 
 /// The claimed jobs that could be read.

@@ -1,11 +1,13 @@
 //! What live views ask for.
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use punctual_model::{JobId, RecentPast};
-use punctual_store::{COUNTED_MAX, JobCount, JobSearch, JobSearchPage, Trouble, Views};
+use punctual_store::instant::to_ticks;
+use punctual_store::{COUNTED_MAX, JobCount, JobSearch, JobSearchPage, StatsAsk, StatsPage, Trouble, Views};
 
 use super::SqliteStore;
-use crate::search;
+use crate::{search, stats};
 
 #[async_trait]
 impl Views for SqliteStore {
@@ -30,5 +32,22 @@ impl Views for SqliteStore {
             jobs.iter().map(|job| search::recent(conn, *job, limit)).collect()
         });
         read.await
+    }
+
+    async fn stats(&self, ask: &StatsAsk) -> Result<StatsPage, Trouble> {
+        let ask = ask.clone();
+        self.readers.call_long("read statistics", move |conn| stats::page(conn, &ask)).await
+    }
+
+    async fn roll_up_stats(
+        &self,
+        minutes_before: Timestamp,
+        hours_before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, Trouble> {
+        let (minutes, hours) = (to_ticks(minutes_before), to_ticks(hours_before));
+        let roll =
+            self.writer.call("roll up statistics", move |state| state.roll_up_stats(minutes, hours, limit));
+        roll.await
     }
 }

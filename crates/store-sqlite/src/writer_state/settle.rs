@@ -1,6 +1,7 @@
 //! Settlements: the row of the agenda, the records and the skips of each claim.
 
-use punctual_model::{JobId, Record, RecordStatus, Skip};
+use punctual_model::statistics::Count;
+use punctual_model::{CollectionKey, JobId, Record, RecordStatus, Skip};
 use punctual_store::codec::Number;
 use punctual_store::instant::to_ticks;
 use punctual_store::{Fence, Settled};
@@ -21,15 +22,23 @@ pub(crate) struct EncodedSettlement {
     pub(crate) standing: Standing,
     pub(crate) records: Vec<Record>,
     pub(crate) skips: Vec<Skip>,
+    pub(crate) collection: CollectionKey,
+    /// What it adds to the statistics.
+    pub(crate) counts: Vec<Count>,
 }
 
 impl WriterState {
     pub(crate) fn settle(&mut self, settlements: &[EncodedSettlement]) -> Result<Vec<Settled>, SqliteError> {
-        settlements.iter().map(|decided| self.settle_one(decided)).collect()
+        let settled: Vec<Settled> =
+            settlements.iter().map(|decided| self.settle_one(decided)).collect::<Result<_, _>>()?;
+        let recorded = settlements.iter().zip(&settled).filter(|(_, one)| matches!(one, Settled::Recorded));
+        let recorded: Vec<&EncodedSettlement> = recorded.map(|(decided, _)| decided).collect();
+        self.count(&recorded)?;
+        Ok(settled)
     }
 
     fn settle_one(&mut self, decided: &EncodedSettlement) -> Result<Settled, SqliteError> {
-        let EncodedSettlement { fence, revision, standing, records, skips } = decided;
+        let EncodedSettlement { fence, revision, standing, records, skips, .. } = decided;
         let Some(job) = self.shared_claims.lock().job(*fence) else { return Ok(Settled::Lost) };
         if self.staged.settled.contains_key(&job) {
             return Ok(Settled::Lost);

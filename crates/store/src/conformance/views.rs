@@ -5,13 +5,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+use punctual_model::statistics::{MINUTE, Measure, Statistics};
 use punctual_model::{
     ActionKind, ActionType, Collection, Entry, JobFilter, JobSort, JobState, Name, QueueMessage,
     RecordStatus, Scope, SearchPlace, Secret,
 };
 
-use super::world::{MANY, World, a_collection, a_job, a_record, a_skip, at};
-use crate::{JobSearch, JobSearchPage, Store};
+use super::world::{MANY, World, a_collection, a_job, a_record, a_skip, at, settlement};
+use crate::{HOUR, JobSearch, JobSearchPage, Settled, StatsAsk, StatsPage, Store};
 
 fn everything() -> JobSearch {
     JobSearch {
@@ -200,4 +202,92 @@ pub async fn recent_outcomes_are_the_latest(store: Arc<dyn Store>) {
     let whole = world.store.recent(&[job.id], 9).await.unwrap();
     assert_eq!((whole[0].records.len(), whole[0].cut), (9, false));
     assert!(world.store.recent(&[], 9).await.unwrap().is_empty());
+}
+
+fn stats_of(scopes: Vec<Scope>) -> StatsAsk {
+    StatsAsk { scopes, from: at(-7_200), to: at(7_200), step: MINUTE, row_max: MANY }
+}
+
+async fn stats(world: &World, ask: &StatsAsk) -> StatsPage {
+    world.store.stats(ask).await.unwrap()
+}
+
+fn sum(page: &StatsPage) -> Statistics {
+    page.buckets.values().fold(Statistics::default(), |mut sum, one| {
+        sum.add(one);
+        sum
+    })
+}
+
+pub async fn statistics_count_what_was_settled(store: Arc<dyn Store>) {
+    let (world, collections) = furnished(store).await;
+    let everything = stats_of(vec![Scope::Everything]);
+    assert_eq!(stats(&world, &everything).await, StatsPage::default());
+    // Each of the 18 that are due, by one batch for each of two minutes.
+    for round in 0..2 {
+        let claims = world.claim(at(60 * round + 30), MANY).await;
+        assert_eq!(claims.len(), 18);
+        let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
+        world.store.begin(&fences).await.unwrap();
+        let decided = claims.iter().map(|claim| {
+            let mut one = settlement(claim, RecordStatus::Completed, Some(at(60)));
+            for record in &mut one.records {
+                record.started_at += SignedDuration::from_millis(if round == 0 { 3 } else { 2_000 });
+            }
+            if round == 1 {
+                one.skips.push(a_skip(&claim.job, 61, 62, 63));
+            }
+            one
+        });
+        let settled = world.store.settle(decided.collect()).await.unwrap();
+        assert!(settled.iter().all(|one| matches!(one, Settled::Recorded)));
+    }
+    let all = stats(&world, &everything).await;
+    assert_eq!(all.buckets.keys().copied().collect::<Vec<_>>(), [at(0), at(60)]);
+    let first = &all.buckets[&at(0)];
+    assert_eq!((first.get(Measure::Succeeded), first.get(Measure::Late)), (18, 0));
+    assert_eq!(first.lateness_max, SignedDuration::from_millis(3));
+    let second = &all.buckets[&at(60)];
+    assert_eq!((second.get(Measure::Succeeded), second.get(Measure::Late)), (18, 18));
+    assert_eq!(second.get(Measure::SkippedOverlap), 36);
+    // A part of it, and parts together.
+    let part = |scope: Scope| stats_of(vec![scope]);
+    let one = stats(&world, &part(Scope::Collection(collections[0].key.clone()))).await;
+    assert_eq!(sum(&one).get(Measure::Succeeded), 12);
+    let both = stats(&world, &part(Scope::Subscription(Name::new("Sub")))).await;
+    assert_eq!(sum(&both).get(Measure::Succeeded), 24);
+    let nobody = stats(&world, &part(Scope::Subscription(Name::new("nobody")))).await;
+    assert_eq!(nobody, StatsPage::default());
+    let hour = stats(&world, &StatsAsk { step: HOUR, ..everything.clone() }).await;
+    assert_eq!(hour.buckets.keys().copied().collect::<Vec<_>>(), [at(0)]);
+    // The latest are read first.
+    let few = stats(&world, &StatsAsk { row_max: 0, ..everything.clone() }).await;
+    assert!(few.buckets.is_empty() && few.unread_before.is_some(), "{few:?}");
+    // Minutes become hours, with the same numbers, and hours go.
+    let whole = sum(&all);
+    while world.store.roll_up_stats(at(3_600), at(-7_200), 3).await.unwrap() > 0 {}
+    let rolled = stats(&world, &everything).await;
+    assert_eq!((rolled.buckets.len(), sum(&rolled)), (1, whole));
+    while world.store.roll_up_stats(at(3_600), at(3_600), 3).await.unwrap() > 0 {}
+    assert_eq!(stats(&world, &everything).await, StatsPage::default());
+}
+
+pub async fn a_settlement_that_is_not_taken_counts_nothing(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let (edited, kept) =
+        (world.job(&collection, "edited", at(0)).await, world.job(&collection, "kept", at(0)).await);
+    let claims = world.claim(at(1), MANY).await;
+    let fences: Vec<_> = claims.iter().map(|claim| claim.fence).collect();
+    world.store.begin(&fences).await.unwrap();
+    world.put_job(world.read(&edited.key).await, &collection).await.unwrap();
+    let decided = claims.iter().map(|claim| settlement(claim, RecordStatus::Completed, Some(at(60))));
+    let settled = world.store.settle(decided.collect()).await.unwrap();
+    assert_eq!(settled.iter().filter(|one| matches!(one, Settled::Recorded)).count(), 1);
+    // What was taken is told at the latest with what is settled next.
+    let claim = world.begun(at(60)).await;
+    assert_eq!(claim.job.id, kept.id);
+    world.run(&claim, RecordStatus::Failed, None).await;
+    let all = sum(&stats(&world, &stats_of(vec![Scope::Everything])).await);
+    assert_eq!((all.get(Measure::Succeeded), all.get(Measure::Failed)), (1, 1));
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::decide::Repair;
+use punctual_model::statistics;
 use punctual_model::{JobId, Scope};
 use tokio::sync::watch;
 
@@ -132,6 +133,8 @@ impl State {
             return Settled::Changed(Box::new(job.clone()), sku);
         }
         let mut job = job.clone();
+        let counts = statistics::counts(&records, &skips, decided.progress.entry);
+        self.count(&job.key.collection, &counts);
         job.state = decided.state;
         job.counters = decided.counters;
         job.last_started_at = decided.last_started_at;

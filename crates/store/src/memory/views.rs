@@ -1,12 +1,17 @@
 //! What live views ask for, in memory: every search looks at all jobs, and takes of them what a store on disk would.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use punctual_model::{Job, JobId, JobSort, RecentPast, Record, Scope, SearchPlace, Skip};
+use jiff::Timestamp;
+use punctual_model::statistics::{Count, Statistics, floor};
+use punctual_model::{CollectionKey, Job, JobId, JobSort, RecentPast, Record, Scope, SearchPlace, Skip};
 
 use super::{MemoryStore, State};
 use crate::codec::ActionFacts;
 use crate::{
-    COUNTED_MAX, Candidate, JobCount, JobSearch, JobSearchPage, Picker, Trouble, Views, shown_target,
+    COUNTED_MAX, Candidate, HOUR, JobCount, JobSearch, JobSearchPage, Picker, StatsAsk, StatsPage, Trouble,
+    Views, shown_target,
 };
 
 #[async_trait]
@@ -32,9 +37,79 @@ impl Views for MemoryStore {
         let state = self.state();
         Ok(jobs.iter().map(|job| state.recent(*job, limit)).collect())
     }
+
+    async fn stats(&self, ask: &StatsAsk) -> Result<StatsPage, Trouble> {
+        Ok(self.state().stats(ask))
+    }
+
+    async fn roll_up_stats(
+        &self,
+        minutes_before: Timestamp,
+        hours_before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, Trouble> {
+        Ok(self.state().roll_up(minutes_before, hours_before, limit))
+    }
 }
 
+/// Statistics by their beginning and collection; none for all collections.
+pub(super) type Stats = BTreeMap<(Timestamp, Option<CollectionKey>), Statistics>;
+
 impl State {
+    /// Adds what a settlement counts.
+    pub(super) fn count(&mut self, collection: &CollectionKey, counts: &[Count]) {
+        for count in counts {
+            for of in [Some(collection.clone()), None] {
+                self.stats_minutes.entry((count.minute_at, of)).or_default().count(count);
+            }
+        }
+    }
+
+    fn stats(&self, ask: &StatsAsk) -> StatsPage {
+        let everything = ask.scopes.contains(&Scope::Everything);
+        let wanted = |collection: Option<&CollectionKey>| match collection {
+            None => everything,
+            Some(key) => {
+                let scope = Scope::Collection(key.clone());
+                !everything && ask.scopes.iter().any(|one| one.covers(&scope))
+            }
+        };
+        let mut page = StatsPage::default();
+        for stats in [&self.stats_minutes, &self.stats_hours] {
+            for ((at, collection), statistics) in stats.range((ask.from, None)..(ask.to, None)).rev() {
+                if !wanted(collection.as_ref()) {
+                    continue;
+                }
+                if page.row_count >= ask.row_max {
+                    page.unread_before = Some(*at + HOUR);
+                    return page;
+                }
+                page.add(*at, statistics, ask.step);
+            }
+        }
+        page
+    }
+
+    fn roll_up(&mut self, minutes_before: Timestamp, hours_before: Timestamp, limit: usize) -> usize {
+        let old: Vec<_> = self
+            .stats_minutes
+            .range(..(minutes_before, None))
+            .take(limit)
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in &old {
+            if let Some(statistics) = self.stats_minutes.remove(key) {
+                self.stats_hours.entry((floor(key.0, HOUR), key.1.clone())).or_default().add(&statistics);
+            }
+        }
+        let ancient: Vec<_> =
+            self.stats_hours.range(..(hours_before, None)).take(limit).map(|(key, _)| key.clone()).collect();
+        for key in &ancient {
+            self.stats_hours.remove(key);
+        }
+        old.len() + ancient.len()
+    }
+
     fn pick(&self, search: &JobSearch, limit: usize) -> (Vec<JobId>, Option<SearchPlace>, usize) {
         let mut jobs: Vec<(Candidate, bool)> = self
             .jobs

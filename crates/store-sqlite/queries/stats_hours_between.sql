@@ -1,0 +1,9 @@
+-- stats_hours_between: the primary key, in its order
+SELECT
+    begins_at,
+    counts
+FROM stats_hours
+WHERE collection = ?1
+    AND begins_at >= ?2
+    AND begins_at < ?3
+LIMIT ?4
