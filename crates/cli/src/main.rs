@@ -7,6 +7,7 @@ mod audit;
 mod client;
 mod clock;
 mod config;
+mod copy;
 mod doctor;
 mod exit;
 mod file_size;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Token(options) => token::token(&options),
         Verb::Audit(options) => audit::audit(&options),
         Verb::Keys(options) => keys::keys(&options),
+        Verb::Copy(options) => copy::copy(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

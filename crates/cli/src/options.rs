@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod audit;
+mod copy;
 mod keys;
 mod server_or_data;
 mod token;
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use jiff::Timestamp;
 
 pub(crate) use self::audit::{AuditOptions, AuditVerb, ListAuditOptions};
+pub(crate) use self::copy::CopyOptions;
 pub(crate) use self::keys::{KeysOptions, KeysVerb};
 pub(crate) use self::server_or_data::{ServerOrData, Stored};
 pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, TokenOptions, TokenVerb};
@@ -33,6 +35,7 @@ pub(crate) enum Verb {
     Token(TokenOptions),
     Audit(AuditOptions),
     Keys(KeysOptions),
+    Copy(CopyOptions),
 }
 
 /// Run the server.

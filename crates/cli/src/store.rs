@@ -186,13 +186,8 @@ pub(crate) async fn open_shared(
         tzdata: tzdata(),
         started_at: node.as_ref().map_or(Timestamp::UNIX_EPOCH, |node| node.started_at),
     };
-    let password = std::env::var_os(PASSWORD).and_then(|password| password.into_string().ok());
-    let with_password = match password {
-        Some(password) => (*url).clone().with_password(&password),
-        None => (*url).clone(),
-    };
     let mut options = SharedOptions::new(
-        with_password,
+        with_password((*url).clone()),
         Arc::clone(&vault),
         Arc::clone(&random),
         clock,
@@ -254,6 +249,7 @@ fn unopened(error: punctual_store_postgres::OpenError, keys: &OpenedKeys) -> any
         | OpenError::Takeover { .. }
         | OpenError::TakeoverShort
         | OpenError::VirtualClock { .. }
+        | OpenError::Copying
         | OpenError::Newer { .. } => WrongUsage(error.to_string()).into(),
         other => anyhow::Error::new(other).context("could not open the store"),
     }
@@ -269,18 +265,23 @@ pub(crate) fn node_name(cluster: &ClusterConfig) -> String {
     if host.is_empty() { "punctual".to_owned() } else { host.to_owned() }
 }
 
+/// A URL with the password of the environment, if it has none itself.
+pub(crate) fn with_password(url: ServerUrl) -> ServerUrl {
+    match std::env::var_os(PASSWORD).and_then(|password| password.into_string().ok()) {
+        Some(password) => url.with_password(&password),
+        None => url,
+    }
+}
+
 /// The authorities that certificates of the database may come from.
-fn authorities(url: &ServerUrl) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+pub(crate) fn authorities(url: &ServerUrl) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     if !matches!(url.ssl_mode, SslMode::VerifyCa | SslMode::VerifyFull) {
         return Ok(Vec::new());
     }
     match url.root_certificate() {
         Some(path) => read_certificates(path).map_err(|error| {
-            WrongUsage(format!(
-                "store.url: could not read certificates from sslrootcert {}: {error}",
-                path.display()
-            ))
-            .into()
+            WrongUsage(format!("could not read certificates from sslrootcert {}: {error}", path.display()))
+                .into()
         }),
         // Those that can't be read are not trusted.
         None => Ok(rustls_native_certs::load_native_certs().certs),

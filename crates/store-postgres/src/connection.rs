@@ -65,6 +65,11 @@ impl Connection {
         self.idle.store(true, Ordering::Relaxed);
     }
 
+    /// For statements that are not in a file as they are.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Runs a query.
     pub(crate) async fn rows(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, PgError> {
         match self.statement(sql, params).await? {

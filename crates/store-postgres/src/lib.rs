@@ -25,6 +25,7 @@ mod clock_offset;
 mod columns;
 mod connection;
 mod connector;
+mod copy;
 mod edit;
 mod error;
 mod frontier;
@@ -50,6 +51,7 @@ mod survey;
 mod tls;
 mod url;
 
+pub use copy::PostgresCopy;
 pub use open::{NodeIdentity, OpenError, Options, Spawn, TAKEOVER_MIN};
 pub use session::SETTINGS;
 pub use store::PostgresStore;

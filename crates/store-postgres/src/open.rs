@@ -159,6 +159,32 @@ pub enum OpenError {
     /// Somebody holds locks for so long that the schema could not be changed.
     #[error("could not bring the schema of the database up to date: others hold locks on it; try again")]
     MigrationBusy,
+    /// It was written by an earlier version, and must not be migrated now.
+    #[error(
+        "the database has schema version {found}, and this program works with version {known}: start a node of this version \
+         once, which brings it up to date"
+    )]
+    Older {
+        /// The version of the database.
+        found: usize,
+        /// The program's version.
+        known: usize,
+    },
+    /// No node has ever completed its start.
+    #[error("there is no data in the database")]
+    Empty,
+    /// A copy into it was begun and not completed.
+    #[error(
+        "a copy into this database was not completed: the same `punctual copy` goes on where it stopped; or make a new, \
+         empty database"
+    )]
+    Copying,
+    /// Nodes run that have to be stopped.
+    #[error("nodes of this database are running ({}): stop them first", .0.join(", "))]
+    Running(Vec<String>),
+    /// Somebody else holds a lock on the nodes.
+    #[error("somebody else is copying this database, or a node is just starting; try again")]
+    Locked,
     /// Nodes with different takeover times would end each other's leases too early.
     #[error(
         "cluster.takeover_seconds is {wanted:?} here, and {found:?} in the database: all nodes must have the same. To change it, \
@@ -249,6 +275,9 @@ pub(crate) async fn open(options: &Options) -> Result<Opened, OpenError> {
         return Err(OpenError::Session(problem));
     }
     schema::migrate(&connection).await?;
+    if connection.number(query::number, params!["copying"]).await?.is_some() {
+        return Err(OpenError::Copying);
+    }
     if options.joins {
         check_takeover(&connection, options.takeover).await?;
     }
@@ -263,7 +292,7 @@ pub(crate) async fn open(options: &Options) -> Result<Opened, OpenError> {
 }
 
 /// The first connection. A server that is just starting is waited for; one that refuses us is not.
-async fn first(connector: &Connector, url: &ServerUrl) -> Result<Connection, OpenError> {
+pub(crate) async fn first(connector: &Connector, url: &ServerUrl) -> Result<Connection, OpenError> {
     let connect = async {
         loop {
             match connector.connect().await {

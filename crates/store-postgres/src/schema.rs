@@ -3,6 +3,7 @@
 //! Release N works with schema N and N + 1, so that nodes are replaced one by one: a migration only adds, and what a release
 //! stops using is removed by a later one, which sets `min_version`.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
@@ -40,6 +41,22 @@ pub(crate) async fn migrate(connection: &Connection) -> Result<(), OpenError> {
         }
     }
     Err(OpenError::MigrationBusy)
+}
+
+/// Refuses a database that has another schema than this program writes. Changes nothing.
+pub(crate) async fn check(connection: &Connection) -> Result<(), OpenError> {
+    let row = connection.one(query::schema_version, &[]).await.map_err(|error| match &error {
+        PgError::Sql(sql) if sql.code() == Some(&SqlState::UNDEFINED_TABLE) => OpenError::Empty,
+        _ => OpenError::of(error),
+    })?;
+    let row = row.ok_or(OpenError::Empty)?;
+    let version = |column| row.try_get::<_, i32>(column).map(|number| usize::try_from(number).unwrap_or(0));
+    let (found, least) = (version(0).map_err(PgError::from)?, version(1).map_err(PgError::from)?);
+    match found.cmp(&VERSION) {
+        Ordering::Less => Err(OpenError::Older { found, known: VERSION }),
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(OpenError::Newer { found, least, known: VERSION }),
+    }
 }
 
 /// Why the schema could not be brought up to date.

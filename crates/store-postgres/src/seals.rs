@@ -26,7 +26,7 @@ pub(crate) const SEALING_KEY: &str = "sealing_key";
 /// How often another key began to seal, or one was retired.
 const KEY_CHANGES: &str = "key_changes";
 
-const KEY_CHECK: SealContext<'_> = SealContext { kind: "key check", row: 1 };
+pub(crate) const KEY_CHECK: SealContext<'_> = SealContext { kind: "key check", row: 1 };
 const KEY_CHECK_TEXT: &[u8] = b"punctual";
 
 /// How many different keys are looked for among jobs; damaged rows may name any.

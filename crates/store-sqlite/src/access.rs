@@ -28,7 +28,12 @@ pub(crate) fn make(dir: &Path) -> io::Result<()> {
 
 /// Creates the data file, empty, if there is none.
 pub(crate) fn make_database(dir: &Path) -> io::Result<()> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(dir.join(DATABASE));
+    make_file(dir, DATABASE)
+}
+
+/// Creates a file, empty and for its owner only, if there is none.
+pub(crate) fn make_file(dir: &Path, name: &str) -> io::Result<()> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(dir.join(name));
     match made {
         Ok(file) => {
             file.set_permissions(Permissions::from_mode(FILE_MODE))?;

@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Synchronous;
-use crate::layout::DATABASE as FILE;
+use crate::layout::{COPY, DATABASE as FILE};
 
 /// The page cache of the writer stays valid between transactions, since nobody else writes; this bounds its
 /// memory.
@@ -16,6 +16,8 @@ const WRITER_CACHE_KIB: i64 = 16 * 1024;
 const READER_CACHE_KIB: i64 = 2 * 1024;
 /// Connections wait only for checkpoints and for the recovery at the start.
 pub(crate) const BUSY: Duration = Duration::from_secs(2);
+/// Rows are copied in the order of one index, and inserted into all of them.
+const COPIER_CACHE_KIB: i64 = 128 * 1024;
 /// The size to which the WAL file is cut when it is restarted.
 const WAL_BYTES_MAX: i64 = 64 * 1024 * 1024;
 /// The size of the cache of prepared statements; there are fewer.
@@ -47,6 +49,19 @@ pub(crate) fn checkpointer(dir: &Path, synchronous: Synchronous) -> rusqlite::Re
     )?;
     conn.busy_timeout(BUSY)?;
     set_up(&conn, synchronous, READER_CACHE_KIB)?;
+    Ok(conn)
+}
+
+/// The connection that writes a new data file until it is complete. What the machine loses in a crash is copied again.
+pub(crate) fn copier(dir: &Path) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(
+        dir.join(COPY),
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    conn.busy_timeout(BUSY)?;
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    set_up(&conn, Synchronous::Full, COPIER_CACHE_KIB)?;
+    conn.pragma_update(None, "synchronous", "NORMAL")?;
     Ok(conn)
 }
 

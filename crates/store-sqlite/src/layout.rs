@@ -6,6 +6,8 @@ pub const DATABASE: &str = "punctual.db";
 pub const WAL: &str = "punctual.db-wal";
 /// The index of the write-ahead log.
 pub(crate) const SHM: &str = "punctual.db-shm";
+/// A data file that is copied to, until it is complete.
+pub(crate) const COPY: &str = "punctual.db.copy";
 /// Names the process that owns the directory.
 pub(crate) const LOCK: &str = "punctual.lock";
 /// Written to find out whether there is space, and removed at once.
@@ -22,8 +24,22 @@ pub const NEW_TLS_CERT: &str = "tls-cert.pem.new";
 pub const TLS_KEY: &str = "tls-key.pem";
 
 /// All files that a server makes.
-pub(crate) const FILES: [&str; 11] =
-    [DATABASE, WAL, SHM, "punctual.db-journal", LOCK, PROBE, KEYS, NEW_KEYS, TLS_CERT, NEW_TLS_CERT, TLS_KEY];
+pub(crate) const FILES: [&str; 14] = [
+    DATABASE,
+    WAL,
+    SHM,
+    "punctual.db-journal",
+    COPY,
+    "punctual.db.copy-wal",
+    "punctual.db.copy-shm",
+    LOCK,
+    PROBE,
+    KEYS,
+    NEW_KEYS,
+    TLS_CERT,
+    NEW_TLS_CERT,
+    TLS_KEY,
+];
 
 /// Only for the owner: the history may contain what targets answered.
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;

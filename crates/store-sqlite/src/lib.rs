@@ -20,6 +20,7 @@ mod alarm;
 mod audit;
 mod checkpoint;
 mod connection;
+mod copy;
 mod directory;
 mod error;
 mod files;
@@ -47,6 +48,7 @@ mod writer;
 mod writer_state;
 
 pub use alarm::Alarm;
+pub use copy::SqliteTarget;
 pub use directory::DataDirectory;
 pub use meter::Meter;
 pub use open::{OpenError, Options, Synchronous};

@@ -126,6 +126,14 @@ pub enum OpenError {
         /// Why, and what to do.
         why: String,
     },
+    /// It has data already.
+    #[error("there is data in {} already ({name}): name a directory without", .dir.display())]
+    Used {
+        /// The directory.
+        dir: PathBuf,
+        /// The file that is there.
+        name: &'static str,
+    },
     /// It has no data.
     #[error("there is no data in {}", .dir.display())]
     Missing {

@@ -89,6 +89,10 @@ fn hot_queries_use_their_indexes() {
 #[test]
 fn nothing_but_small_tables_is_scanned() {
     for (name, sql) in query::ALL {
+        // Names are put in; what is copied is read wholly, in pages.
+        if name.starts_with("copy_") {
+            continue;
+        }
         // The last runs once, at a start without a key file.
         if ["begin", "commit", "rollback", "sealed_count"].contains(name) {
             continue;

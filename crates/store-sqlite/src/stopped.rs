@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use punctual_model::JobId;
@@ -16,6 +16,7 @@ use punctual_store::{
 };
 use rusqlite::Connection;
 
+use crate::copy::Catalogue;
 use crate::directory::{self, KEY_CHECK};
 use crate::error::SqliteError;
 use crate::lock::DirectoryLock;
@@ -29,6 +30,7 @@ pub struct StoppedStore {
     vault: Option<Vault>,
     keys: Keys,
     outage: Option<Outage>,
+    pub(crate) catalogue: OnceLock<Catalogue>,
     // Dropped after the connection and before the lock.
     _temporary_files: TemporaryFiles,
     _lock: DirectoryLock,
@@ -113,6 +115,7 @@ impl StoppedStore {
             vault,
             keys,
             outage,
+            catalogue: OnceLock::new(),
             _temporary_files: temporary_files,
             _lock: lock,
         })
@@ -135,7 +138,7 @@ impl StoppedStore {
         self.conn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask<A>(
+    pub(crate) fn ask<A>(
         &self,
         doing: &'static str,
         read: impl FnOnce(&Connection) -> Result<A, SqliteError>,

@@ -8,7 +8,7 @@
 //!
 //! Besides the traits: a `MemoryStore` as the reference (feature `memory`), and what stores share so that they can't differ: the
 //! [`codec`] of stored documents, the bytes of [`columns`], the [`Vault`] that seals secrets, the [`claims`], and the integers that
-//! represent [`instant`]s.
+//! represent [`instant`]s. And [`copy`], which moves everything from one store to another.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that can't set up should stop"))]
 
@@ -21,6 +21,7 @@ pub mod codec;
 pub mod columns;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod copy;
 mod error;
 pub mod instant;
 mod key_ring;

@@ -90,6 +90,7 @@ fn open(dir: &Path, vault: Option<Vault>) -> anyhow::Result<StoppedStore> {
         | OpenError::MissingKeys(_)
         | OpenError::DifferentKey { .. }
         | OpenError::Sqlite(_)
+        | OpenError::Used { .. }
         | OpenError::Thread(_) => anyhow::Error::new(error),
     })
 }

@@ -8,6 +8,7 @@ mod canary;
 mod cluster;
 mod command;
 mod connections;
+mod copy;
 mod crash;
 mod credential;
 mod data_directory;

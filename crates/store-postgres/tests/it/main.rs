@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't set up should stop")]
 
 mod audit_log;
+mod copy;
 mod keys;
 mod lease;
 mod lost_answers;

@@ -138,7 +138,10 @@ async fn nothing_that_grows_is_scanned() {
     rotated(&server).await;
     let plans = plans(&server.log());
     let mut unseen: BTreeSet<String> = queries().into_keys().collect();
-    unseen.retain(|name| !plans.contains_key(name) && !UTILITY.contains(&name.as_str()));
+    // Those that copy have names put in, and read tables wholly.
+    unseen.retain(|name| {
+        !name.starts_with("copy_") && !plans.contains_key(name) && !UTILITY.contains(&name.as_str())
+    });
     assert!(unseen.iter().all(|name| UNUSUAL.contains(&name.as_str())), "without a plan: {unseen:?}");
     for (name, plan) in &plans {
         check(name, plan);

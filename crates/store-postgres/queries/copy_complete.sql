@@ -1,0 +1,3 @@
+-- copy_complete: the primary key
+DELETE FROM numbers
+WHERE name = 'copying'

@@ -1,0 +1,5 @@
+-- copy_last: the last row of a table, by its key. Names in braces are put in from the catalogue
+SELECT {key}
+FROM {table}
+ORDER BY {descending}
+LIMIT 1
