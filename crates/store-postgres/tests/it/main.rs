@@ -11,6 +11,7 @@ mod copy;
 mod keys;
 mod lease;
 mod lost_answers;
+mod migration;
 mod plans;
 mod pooler;
 mod proxy;
