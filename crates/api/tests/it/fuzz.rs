@@ -261,7 +261,8 @@ fn is_allowed(who: Who, asked: &Asked, status: u16) -> bool {
             !["/tokens", "/audit", "/sessions", "/keys"].iter().any(|owners| path.starts_with(owners))
         }
         Who::Insider(Role::Owner) => {
-            let whole = ["/doctor", "/openapi.json", "/audit/verification"].contains(&path.as_str());
+            let whole =
+                ["/doctor", "/metrics", "/openapi.json", "/audit/verification"].contains(&path.as_str());
             !whole && !path.starts_with("/sessions") && !path.starts_with("/keys")
         }
         Who::Root | Who::Nobody | Who::Impostor | Who::Stranger(_) => true,

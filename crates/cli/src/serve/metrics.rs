@@ -166,12 +166,29 @@ fn backlog(report: &Report, load: Option<&RunnerLoad>, now: Timestamp) -> Option
     })
 }
 
+/// The disk of the data file; none if there is no such file, because the store is a database server.
 fn disk(data: &Path) -> Option<DiskSample> {
-    let size = |name: &str| std::fs::metadata(data.join(name)).map_or(0, |file| file.len());
+    let size = |name: &str| std::fs::metadata(data.join(name)).map(|file| file.len());
+    let store_bytes = size(layout::DATABASE).ok()? + size(layout::WAL).unwrap_or(0);
     let system = rustix::fs::statvfs(data).ok()?;
     Some(DiskSample {
-        store_bytes: size(layout::DATABASE) + size(layout::WAL),
+        store_bytes,
         free_bytes: system.f_bavail.saturating_mul(system.f_frsize),
         size_bytes: system.f_blocks.saturating_mul(system.f_frsize),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_is_told_only_where_the_store_has_a_file_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(disk(folder.path()).is_none());
+        std::fs::write(folder.path().join(layout::DATABASE), [0; 100]).unwrap();
+        std::fs::write(folder.path().join(layout::WAL), [0; 20]).unwrap();
+        let disk = disk(folder.path()).unwrap();
+        assert!(disk.store_bytes == 120 && disk.free_bytes <= disk.size_bytes, "{disk:?}");
+    }
 }
