@@ -30,6 +30,10 @@ pub(crate) async fn ready(state: &ApiState) -> Result<Answer, ApiError> {
     if let Some(outage) = state.store.outage() {
         return Err(trouble(&outage));
     }
+    // A drained node serves: only what it can't help itself counts.
+    if let Some(problem) = state.store.node_problem() {
+        return Err(ApiError::not_firing(&problem));
+    }
     let group = GroupKey { subscription: "readyz".into(), name: "readyz".into() };
     let nowhere = CollectionKey { group, name: "readyz".into() };
     state.store.collection(&nowhere).await.map_err(|error| trouble(&error))?;

@@ -38,7 +38,7 @@ impl Route {
             Me | SignOut => Right::Known,
             // Says nothing of what is on the server.
             Welcome => Right::Within(Role::Reader),
-            Doctor | Metrics | Describe => Right::On(Role::Reader),
+            Doctor | Metrics | Describe | ListNodes => Right::On(Role::Reader),
             // Clients ask these first, whatever the caller may do in the subscription.
             ListTenants | ListSubscriptions | GetSubscription | ListLocations => Right::Within(Role::Reader),
             ListProviders | GetProvider | GetGroupOperation => Right::Within(Role::Reader),
@@ -64,6 +64,8 @@ impl Route {
             VerifyAudit => Right::On(Role::Owner),
             // They seal what is in all scopes.
             ListKeys | RotateKeys | RetireKey => Right::On(Role::Owner),
+            // Who fires concerns all scopes.
+            DrainNode | UndrainNode => Right::On(Role::Owner),
             ListSessions | EndSessions | EndSession => Right::On(Role::Owner),
             ListTokens | CreateToken | GetToken | RevokeToken | RotateToken => Right::Within(Role::Owner),
         }

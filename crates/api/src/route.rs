@@ -11,8 +11,8 @@ use crate::operation::{Operation, Route, Verb};
 use crate::request::{Call, UnreadBody};
 use crate::state::ApiState;
 use crate::{
-    audit, collection, doctor, group, health, job, keys, me, metrics, openapi, provider, resource, session,
-    sign_in, subscription, token, view,
+    audit, collection, doctor, group, health, job, keys, me, metrics, node, openapi, provider, resource,
+    session, sign_in, subscription, token, view,
 };
 
 const GET: &[&str] = &["GET"];
@@ -31,6 +31,7 @@ const LOCATIONS: &str = "Microsoft.Resources/subscriptions/locations";
 const RESOURCES: &str = "Microsoft.Resources/subscriptions/resources";
 const AUDIT: &str = "Punctual/audit";
 const KEYS: &str = "Punctual/keys";
+const NODES: &str = "Punctual/nodes";
 const TOKENS: &str = "Punctual/tokens";
 const PROVIDER: &str = "Microsoft.Scheduler";
 const PROVIDERS: &str = "Microsoft.Resources/subscriptions/providers";
@@ -84,6 +85,10 @@ pub const ROUTES: &[Route] = {
         route(ListKeys, "listKeys", GET, Everything, "keys", Read, KEYS),
         route(RotateKeys, "rotateKeys", POST, Everything, "keys/rotate", Rotate, KEYS),
         route(RetireKey, "retireKey", POST, Everything, "keys/{keyId}/retire", Retire, KEYS),
+
+        route(ListNodes, "listNodes", GET, Everything, "nodes", Read, NODES),
+        route(DrainNode, "drainNode", POST, Everything, "nodes/{nodeName}/drain", Disable, NODES),
+        route(UndrainNode, "undrainNode", POST, Everything, "nodes/{nodeName}/undrain", Enable, NODES),
 
         route(ListTenants, "listTenants", GET, Everything, "tenants", Read, TENANTS),
         route(ListSubscriptions, "listSubscriptions", GET, Everything, "subscriptions", Read, SUBSCRIPTIONS),
@@ -172,6 +177,9 @@ pub(crate) enum Endpoint {
     ListKeys,
     RotateKeys,
     RetireKey,
+    ListNodes,
+    DrainNode,
+    UndrainNode,
     ListTenants,
     ListSubscriptions,
     GetSubscription,
@@ -252,6 +260,9 @@ pub(crate) async fn answer(
         Endpoint::ListKeys => keys::list(state, call).await,
         Endpoint::RotateKeys => keys::rotate(state, call).await,
         Endpoint::RetireKey => keys::retire(state, call).await,
+        Endpoint::ListNodes => node::list(state, call).await,
+        Endpoint::DrainNode => node::drain(state, call).await,
+        Endpoint::UndrainNode => node::undrain(state, call).await,
         Endpoint::ListTenants => subscription::tenants(state, call),
         Endpoint::ListSubscriptions => subscription::list(state, call).await,
         Endpoint::GetSubscription => subscription::get(state, call, asked.subscription()).await,

@@ -10,7 +10,7 @@ use punctual_model::inspect::Inspection;
 use punctual_model::{Clock, CredentialHeaders, Limits, Name, RandomSource};
 use punctual_store::Store;
 
-use crate::{Access, Auditor, CallerLimits, Hosts, KeyKeeper, Limiter, Openers, Page, Traffic};
+use crate::{Access, Auditor, CallerLimits, Hosts, KeyKeeper, Limiter, NodeSettings, Openers, Page, Traffic};
 
 /// What all operations share.
 pub struct ApiState {
@@ -68,6 +68,8 @@ pub struct Settings {
     pub subscriptions: Vec<Name>,
     /// The headers whose values are credentials.
     pub credential_headers: CredentialHeaders,
+    /// What is known of this node.
+    pub node: NodeSettings,
     /// The web page; none if it is not served.
     pub page: Option<Arc<Page>>,
 }

@@ -331,6 +331,11 @@ impl ApiError {
         Self::new(404, "NotFound", format!("There is no key {}.", shown(id)))
     }
 
+    /// 404: there is no node of this name.
+    pub fn node_not_found(name: &str) -> Self {
+        Self::new(404, "NotFound", format!("There is no node '{}'.", shown(name)))
+    }
+
     // Conflicts with the present state.
 
     /// 409: a token of this name exists.
@@ -424,6 +429,11 @@ impl ApiError {
     /// 503: come back later.
     pub fn unavailable() -> Self {
         Self::new(503, "ServiceUnavailable", "The server is busy. Please try again later.")
+    }
+
+    /// 503: the node can't fire, and says why.
+    pub fn not_firing(problem: &str) -> Self {
+        Self::new(503, "ServiceUnavailable", format!("This node fires nothing: {problem}."))
     }
 
     /// 503: the server stops, because one of its tasks has ended.

@@ -13,6 +13,7 @@ mod exit;
 mod file_size;
 mod home;
 mod keys;
+mod nodes;
 mod options;
 mod preview;
 mod private;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Verb::Audit(options) => audit::audit(&options),
         Verb::Keys(options) => keys::keys(&options),
         Verb::Copy(options) => copy::copy(&options),
+        Verb::Nodes(options) => nodes::nodes(&options),
     };
     outcome.unwrap_or_else(exit::report).into()
 }

@@ -3,6 +3,7 @@
 mod audit;
 mod copy;
 mod keys;
+mod nodes;
 mod server_or_data;
 mod token;
 
@@ -14,6 +15,7 @@ use jiff::Timestamp;
 pub(crate) use self::audit::{AuditOptions, AuditVerb, ListAuditOptions};
 pub(crate) use self::copy::CopyOptions;
 pub(crate) use self::keys::{KeysOptions, KeysVerb};
+pub(crate) use self::nodes::{NodesOptions, NodesVerb};
 pub(crate) use self::server_or_data::{ServerOrData, Stored};
 pub(crate) use self::token::{CreateTokenOptions, RotateTokenOptions, TokenOptions, TokenVerb};
 use crate::config::Role;
@@ -36,6 +38,7 @@ pub(crate) enum Verb {
     Audit(AuditOptions),
     Keys(KeysOptions),
     Copy(CopyOptions),
+    Nodes(NodesOptions),
 }
 
 /// Run the server.

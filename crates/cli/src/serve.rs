@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use punctual_api::{ApiState, Hosts, Limiter, Openers, ROUTES, Traffic};
+use punctual_api::{ApiState, Hosts, Limiter, NodeSettings, Openers, ROUTES, StoreView, Traffic};
 use punctual_arm::Locations;
 use punctual_metrics::Metrics;
 use punctual_model::{Clock, CredentialHeaders, RandomSource};
@@ -57,7 +57,7 @@ use crate::file_size;
 use crate::keys::{self, Keeper};
 use crate::options::ServeOptions;
 use crate::random::SystemRandom;
-use crate::store::{self, AnyStore, NewNode, Sealing, SharedPlace, Watchers};
+use crate::store::{self, AnyStore, NewNode, OpenedStore, Sealing, SharedPlace, Watchers};
 
 /// How long the end of the process waits for what runs in threads, such as the resolution of a name.
 const THREADS_TIME_MAX: Duration = Duration::from_secs(2);
@@ -190,6 +190,7 @@ async fn run(
             tenant: config.arm.tenant.clone(),
             subscriptions: config.arm.subscriptions.iter().map(|id| id.as_str().into()).collect(),
             credential_headers,
+            node: node_settings(&config, &opened).await,
             page: page::open(&config.server),
         },
         openers: Openers::default(),
@@ -342,6 +343,26 @@ fn schedule_clock(config: &Config) -> Arc<dyn Clock> {
     }
     let start_at = start.unwrap_or_else(real_now);
     Arc::new(VirtualClock::new(start_at, speed, patience.min(PATIENCE_MAX)))
+}
+
+/// What this node is, for whoever asks.
+async fn node_settings(config: &Config, opened: &OpenedStore) -> NodeSettings {
+    let shared = opened.shared.as_ref();
+    let detail = match shared {
+        Some(shared) => shared.database.server_version().await.unwrap_or_default(),
+        None => format!("SQLite {}", punctual_store_sqlite::version()),
+    };
+    let kind = if shared.is_some() { "postgres" } else { "sqlite" };
+    let takeover = Duration::from_secs(config.cluster.takeover_seconds.into());
+    let allowance = Duration::from_millis(config.cluster.clock_allowance_ms.into());
+    NodeSettings {
+        name: store::node_name(&config.cluster),
+        started_at: Some(real_now()),
+        fires: config.server.role != Role::Api,
+        store: StoreView { kind: kind.to_owned(), detail },
+        takeover: shared.map(|_| takeover),
+        clock_allowance: shared.map(|_| allowance),
+    }
 }
 
 /// Whether the schedule has another time than the machine.

@@ -51,6 +51,11 @@ pub use alarm::Alarm;
 pub use copy::SqliteTarget;
 pub use directory::DataDirectory;
 pub use meter::Meter;
+/// The version of SQLite.
+pub fn version() -> &'static str {
+    rusqlite::version()
+}
+
 pub use open::{OpenError, Options, Synchronous};
 pub use stopped::{Keys, StoppedStore};
 pub use store::SqliteStore;

@@ -138,6 +138,7 @@ layer! {
     } at once {
         standing() -> watch::Receiver<NodeStanding>;
         boot() -> Option<BootInstant>;
+        node_problem() -> Option<String>;
         report(report: NodeReport) -> ();
     }
     Views {

@@ -28,6 +28,11 @@ pub trait Roster: Send + Sync {
         None
     }
 
+    /// Why this node does not fire, as a sentence without its end; none if it may, or if somebody has drained it.
+    fn node_problem(&self) -> Option<String> {
+        None
+    }
+
     /// Reports the state of this node. Others read it after the next renewal; it costs nothing here.
     fn report(&self, _report: NodeReport) {}
 

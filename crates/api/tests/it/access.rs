@@ -50,6 +50,9 @@ const CONTRACT: &str = "
     listKeys                      owner
     rotateKeys                    owner
     retireKey                     owner
+    listNodes                     reader
+    drainNode                     owner
+    undrainNode                   owner
     listTenants                   reader in
     listSubscriptions             reader in
     getSubscription               reader in

@@ -23,6 +23,7 @@ mod list;
 mod manager;
 mod metrics;
 mod mutation;
+mod node;
 mod occurrences;
 mod openapi;
 mod openid;

@@ -2,6 +2,7 @@
 
 mod faults;
 mod keys;
+mod nodes;
 mod start;
 mod together;
 

@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use crate::columns::unsigned;
 use crate::error::PgError;
+use crate::lease::DRAINED;
 use crate::param::params;
 use crate::pool::work;
 use crate::{audit, query, receipt};
@@ -29,6 +30,10 @@ impl Roster for PostgresStore {
 
     fn boot(&self) -> Option<BootInstant> {
         Some(BootInstant(self.inner.lease.boot()))
+    }
+
+    fn node_problem(&self) -> Option<String> {
+        self.inner.lease.problem().filter(|problem| problem != DRAINED)
     }
 
     fn report(&self, report: NodeReport) {
