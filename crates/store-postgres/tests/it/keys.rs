@@ -251,7 +251,7 @@ async fn what_was_sealed_before_the_key_changed_is_not_written_after_it() {
 
 /// Every column that holds bytes, and whether they are sealed. Who adds one says here which it is, and if it is sealed, has it
 /// sealed anew when a key is rotated, and counted before one is retired.
-const BYTES: [(&str, &str, bool); 21] = [
+const BYTES: [(&str, &str, bool); 23] = [
     ("agenda", "ahead", false),
     ("agenda", "runs", false),
     ("audit", "entry", false),
@@ -271,6 +271,8 @@ const BYTES: [(&str, &str, bool); 21] = [
     ("sessions", "hash", false),
     ("sessions", "holder", false),
     ("sessions", "issuer", false),
+    ("stats_hours", "counts", false),
+    ("stats_minutes", "counts", false),
     ("tokens", "grants", false),
     ("tokens", "hash", false),
 ];
