@@ -67,6 +67,8 @@ async fn filled() -> tempfile::TempDir {
         "INSERT INTO graves VALUES (900); UPDATE history SET job = 900 WHERE sequence > 20000",
     )
     .unwrap();
+    let stats = "INSERT OR IGNORE INTO stats_minutes VALUES (0, 0, 0, x'00'); INSERT OR IGNORE INTO stats_hours VALUES (0, 0, x'00')";
+    conn.execute_batch(stats).unwrap();
     conn.execute_batch("UPDATE counters SET sequence = 30000, revision = 500").unwrap();
     conn.execute_batch("UPDATE sqlite_sequence SET seq = seq + 1000").unwrap();
     dir

@@ -32,6 +32,8 @@ pub const COPIED: &[TableKey] = &[
     by("history", &["job", "nominal_at", "cause", "step", "attempt", "generation", "kind"]),
     by("skips", &["job", "first_at", "id"]),
     by("graves", &["job"]),
+    by("stats_minutes", &["collection", "begins_at", "writer"]),
+    by("stats_hours", &["collection", "begins_at"]),
     by("tokens", &["id"]),
     by("sessions", &["id"]),
     by("server_secrets", &["name"]),
