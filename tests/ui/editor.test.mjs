@@ -16,9 +16,6 @@ async function create(context) {
 
 /** Saves, and waits for the page of the job. */
 async function save(page, name) {
-  // What was entered last may not have been looked at yet.
-  await settled(page);
-  await until('no problem is left', async () => (await page.getByRole('button', { name: /^\d+ problems?$/ }).count()) === 0);
   await page.getByRole('button', { name: /^(Create|Save)/ }).first().click();
   await until(`the page of ${name}`, async () => new URL(page.url()).pathname === `/jobs/s/g/c/${name}`);
   await page.getByRole('button', { name: 'Run now' }).waitFor();
@@ -87,6 +84,33 @@ test('each problem stands at its field in the words of the server', options, asy
   // It is not called wrong while somebody is in it.
   await until('the first wrong field has the focus', () => page.getByLabel('URL').evaluate((field) => field === document.activeElement));
   assert.deepEqual(sent, [], 'what is wrong is not sent');
+});
+
+/** Types a URL and saves in the same moment, before the page can ask about it. */
+function saveAtOnce(page, url) {
+  return page.getByLabel('URL').evaluate((field, text) => {
+    field.value = text;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    [...document.querySelectorAll('button')].find((button) => button.textContent.startsWith('Create')).click();
+  }, url);
+}
+
+test('what is saved right after the last key is what was looked at', options, async (context) => {
+  const { server, page } = await create(context);
+  const sent = [];
+  page.on('request', (request) => { if (request.method() === 'PUT') sent.push(request.postDataJSON().properties.action.request.uri); });
+  await page.getByLabel('Name', { exact: true }).fill('quick');
+  const good = `http://${server.echo}/hello`;
+  await page.getByLabel('URL').fill(good);
+  await page.getByText('Every day', { exact: false }).first().waitFor();
+  const looked = page.waitForResponse((answer) => answer.url().includes('/preview') && answer.request().postData().includes('not a url'));
+  await saveAtOnce(page, 'not a url');
+  assert.equal((await (await looked).json()).valid, false);
+  await page.getByRole('button', { name: /^\d+ problems?$/ }).waitFor();
+  assert.deepEqual(sent, [], 'what was right before is no reason to send what is wrong now');
+  await saveAtOnce(page, good);
+  await page.getByRole('button', { name: 'Run now' }).waitFor();
+  assert.deepEqual(sent, [good], 'what was wrong before is no reason to refuse what is right now');
 });
 
 test('form and JSON stay in step, and what does not parse leaves the form as it was', options, async (context) => {

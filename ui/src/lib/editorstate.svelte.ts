@@ -30,6 +30,8 @@ export class EditorState {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #abort: AbortController | null = null;
   #known = '';
+  /** What the server was last asked about, and its answer: null where there is none. */
+  #asked: { what: string; answer: Promise<Preview | null> } | null = null;
 
   constructor(
     readonly collection: CollectionName,
@@ -112,38 +114,49 @@ export class EditorState {
     this.#timer = setTimeout(() => void this.#look(), ASK_MS);
   }
 
-  async #look(): Promise<void> {
-    this.#abort?.abort();
-    const abort = (this.#abort = new AbortController());
+  /** What the server says of what is there now. It is asked at once, unless it was asked just that. */
+  #look(): Promise<Preview | null> {
+    clearTimeout(this.#timer);
     const properties = this.sent;
-    try {
-      const name = this.existing ?? (this.name.trim() || undefined);
-      const preview = await api.preview(this.collection, { properties, ...(name && { name }), count: NEXT }, abort.signal);
-      if (abort.signal.aborted) return;
+    const name = this.existing ?? (this.name.trim() || undefined);
+    const body = { properties, ...(name && { name }), count: NEXT };
+    const what = JSON.stringify(body);
+    if (this.#asked?.what === what) return this.#asked.answer;
+    this.#abort?.abort();
+    const { signal } = (this.#abort = new AbortController());
+    // A server that can't preview still saves; its refusal names every problem.
+    const unanswered = (e: unknown): null => {
+      if (!signal.aborted && !(e instanceof ApiError)) throw e;
+      return null;
+    };
+    const answer = api.preview(this.collection, body, signal).catch(unanswered);
+    this.#asked = { what, answer };
+    void answer.then(async (preview) => {
+      if (signal.aborted || !preview) return;
       this.preview = preview;
-      if (this.existing !== null && preview.valid) {
-        const diff = await api.diff({ ...this.collection, job: this.existing }, properties, abort.signal);
-        if (!abort.signal.aborted) this.diff = diff;
-      } else this.diff = null;
-    } catch (e) {
-      if (!abort.signal.aborted && !(e instanceof ApiError)) throw e;
-      // A server that can't preview still saves; its refusal names every problem.
-    }
+      const diff = this.existing !== null && preview.valid ? await api.diff({ ...this.collection, job: this.existing }, properties, signal).catch(unanswered) : null;
+      if (!signal.aborted) this.diff = diff;
+    });
+    return answer;
   }
 
   /** Saves; true when it is done. `anyway`: also where somebody else has saved meanwhile. */
   async save(anyway = false): Promise<boolean> {
+    if (this.saving) return false;
     this.saving = true;
     this.saveError = null;
     this.refused = [];
     const job = { ...this.collection, job: this.existing ?? this.name.trim() };
+    const { sent, patch } = this;
     try {
-      if (this.existing === null) await api.putJob(job, this.sent);
+      // The problems that are shown may be those of what was there some keys ago.
+      if ((await this.#look())?.problems.length) return false;
+      if (this.existing === null) await api.putJob(job, sent);
       else {
         if (!anyway && (await this.#somebodyElse(job))) return false;
-        if (Object.keys(this.patch as object).length > 0) await api.patchJob(job, this.patch);
+        if (Object.keys(patch as object).length > 0) await api.patchJob(job, patch);
       }
-      this.#base = this.sent;
+      this.#base = sent;
       dropDraft(this.place);
       return true;
     } catch (e) {
