@@ -267,7 +267,7 @@ function answer(method, path, q, body) {
   }
   switch (path.replace(/\/[0-9a-f-]{36}/, '/ID').replace(/^\/subscriptions\/[^/]+/, '/subscriptions/S')) {
     case '/healthz': return { status: 'ok' };
-    case '/me': return { caller: { id: 'x', name: 'M. Keller', kind: 'token' }, grants: [{ role, scope: '/' }], session: null, features: process.env.NO_EVENTS ? ['nodes'] : ['events', 'nodes'], version: '0.1.0', clock: { time: iso(Date.now()), realTime: iso(Date.now()), speed: 1 } };
+    case '/me': return { caller: { id: 'x', name: 'M. Keller', kind: 'token' }, grants: [{ role, scope: '/' }], session: null, features: ['agenda', 'bulk', 'nodes', 'preview', 'rerun', 'search', 'stats', ...(process.env.NO_EVENTS ? [] : ['events'])], version: '0.1.0', clock: { time: iso(Date.now()), realTime: iso(Date.now()), speed: 1 } };
     case '/session/ways': return { required: true, token: true, openId: [{ issuer: 'https://login.example.com', label: 'Entra ID', url: '/session/openid?issuer=x' }] };
     case '/session': throw new Refusal(401, 'InvalidAuthenticationToken', 'The token is not known to this server.');
     case '/jobs': return list(q);

@@ -18,7 +18,8 @@ pub(crate) fn get(state: &ApiState, call: &Call<'_>) -> Result<Answer, ApiError>
 
 /// What a caller is told of itself and of this server.
 pub(crate) fn document(state: &ApiState, caller: &Caller, session: Option<&Session>) -> Value {
-    let mut features = vec!["occurrences", "preview", "sessions", "tokens"];
+    let mut features =
+        vec!["agenda", "nodes", "occurrences", "preview", "search", "sessions", "stats", "tokens"];
     if state.auditor.key().is_some() {
         features.push("audit");
     }

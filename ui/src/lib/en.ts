@@ -567,6 +567,7 @@ export const en = {
     dueJobs: 'Jobs that are due then',
     chooseBusy: 'Who is due is known for the fullest hours.',
     nothing: 'Nothing is due.',
+    unknown: 'This server can’t say what is due.',
     estimate: (n: string, of: string) => `An estimate: ${n} of ${of} jobs were looked at.`,
   },
 

@@ -1,6 +1,7 @@
 // Something read from the server, with its states: nothing for 200 ms, then loading, then data or an error.
 // What was there stays while it is read anew.
 import { ApiError } from './api';
+import { session } from './session.svelte';
 
 export class Resource<D> {
   data = $state.raw<D | null>(null);
@@ -9,9 +10,14 @@ export class Resource<D> {
   slow = $state(false);
   #abort: AbortController | null = null;
 
-  constructor(private readonly read: (signal: AbortSignal) => Promise<D>) {}
+  /** `feature`: what the server must be able to do; one that can't is not asked. */
+  constructor(
+    private readonly read: (signal: AbortSignal) => Promise<D>,
+    private readonly feature = '',
+  ) {}
 
   async load(): Promise<void> {
+    if (this.feature && !session.can(this.feature)) return;
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;

@@ -79,7 +79,18 @@ async fn whoever_signs_in_with_a_token_may_what_the_token_may() {
     assert_eq!(me.body["session"]["expiresAt"], "2026-11-16T00:00:00Z");
     assert_eq!(
         me.body["features"],
-        json!(["audit", "authentication", "occurrences", "preview", "sessions", "tokens"])
+        json!([
+            "agenda",
+            "audit",
+            "authentication",
+            "nodes",
+            "occurrences",
+            "preview",
+            "search",
+            "sessions",
+            "stats",
+            "tokens"
+        ])
     );
     assert_eq!(me.body["version"], env!("CARGO_PKG_VERSION"));
     let clock = json!({"time": "2026-11-15T12:00:00Z", "realTime": "2026-11-15T12:00:00Z", "speed": 1.0});
