@@ -39,6 +39,16 @@ postgres_programs() {
     newest
 }
 
+# Exports where PostgreSQL is, and pgbouncer if it is there, unless that is said already.
+find_postgres() {
+    PUNCTUAL_TEST_POSTGRES=${PUNCTUAL_TEST_POSTGRES:-$(postgres_programs)}
+    export PUNCTUAL_TEST_POSTGRES
+    if [ -z "${PUNCTUAL_TEST_PGBOUNCER:-}" ] && command -v pgbouncer > /dev/null; then
+        PUNCTUAL_TEST_PGBOUNCER=$(command -v pgbouncer)
+        export PUNCTUAL_TEST_PGBOUNCER
+    fi
+}
+
 # Makes .tools/NAME a virtual environment with the packages of a requirements file: python_venv NAME FILE
 python_venv() {
     local name=$1 requirements=$2 place=.tools/$1
