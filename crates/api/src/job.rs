@@ -10,6 +10,7 @@ mod occurrences;
 mod patch;
 mod preview;
 mod put;
+mod rerun;
 mod run;
 
 pub use conversion::Openers;
@@ -22,6 +23,7 @@ pub(crate) use occurrences::occurrences;
 pub(crate) use patch::patch;
 pub(crate) use preview::preview;
 pub(crate) use put::put;
+pub(crate) use rerun::rerun;
 pub(crate) use run::run;
 
 use punctual_arm::{ApiError, ApiVersion, Dialect, Json, job};

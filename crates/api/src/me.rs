@@ -19,7 +19,7 @@ pub(crate) fn get(state: &ApiState, call: &Call<'_>) -> Result<Answer, ApiError>
 /// What a caller is told of itself and of this server.
 pub(crate) fn document(state: &ApiState, caller: &Caller, session: Option<&Session>) -> Value {
     let mut features =
-        vec!["agenda", "nodes", "occurrences", "preview", "search", "sessions", "stats", "tokens"];
+        vec!["agenda", "nodes", "occurrences", "preview", "rerun", "search", "sessions", "stats", "tokens"];
     if state.auditor.key().is_some() {
         features.push("audit");
     }

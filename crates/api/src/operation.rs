@@ -48,6 +48,8 @@ pub enum Verb {
     Delete,
     /// Runs a job once.
     Run,
+    /// Runs what a job did once more.
+    Rerun,
     /// Switches on.
     Enable,
     /// Switches off.
@@ -149,6 +151,7 @@ impl Route {
             Verb::Write => "write",
             Verb::Delete => "delete",
             Verb::Run => "run/action",
+            Verb::Rerun => "rerun/action",
             Verb::Enable => "enable/action",
             Verb::Disable => "disable/action",
             Verb::Register => "register/action",

@@ -53,7 +53,7 @@ impl Route {
                 Right::On(Role::Reader)
             }
             ListHistory | ListOccurrences | PreviewJob | DiffJob => Right::On(Role::Reader),
-            EnableCollection | DisableCollection | RunJob => Right::On(Role::Operator),
+            EnableCollection | DisableCollection | RunJob | RerunOccurrence => Right::On(Role::Operator),
             // The edit layer asks for more if more than the state is changed.
             PatchCollection | PatchJob => Right::On(Role::Operator),
             PutGroup | DeleteGroup | PutCollection | DeleteCollection | PutJob | DeleteJob => {

@@ -50,7 +50,7 @@ const OCCURRENCES: &str = "Microsoft.Scheduler/jobcollections/jobs/occurrences";
 pub const ROUTES: &[Route] = {
     use Endpoint::*;
     use Level::*;
-    use Verb::{Delete, Disable, Enable, Preview, Probe, Read, Register, Retire, Rotate, Run, Unregister, Write};
+    use Verb::{Delete, Disable, Enable, Preview, Probe, Read, Register, Rerun, Retire, Rotate, Run, Unregister, Write};
     &[
         route(Welcome, "welcome", GET_OR_HEAD, Everything, "", Read, "Punctual/server"),
         route(Live, "live", GET_OR_HEAD, Everything, "healthz", Probe, "Punctual/health"),
@@ -143,6 +143,7 @@ pub const ROUTES: &[Route] = {
         route(RunJob, "runJob", POST, Job, "run", Run, JOBS),
         route(ListHistory, "listHistory", GET, Job, "history", Read, HISTORIES),
         route(ListOccurrences, "listOccurrences", GET, Job, "occurrences", Read, OCCURRENCES),
+        route(RerunOccurrence, "rerunOccurrence", POST, Job, "occurrences/{dueTime}/rerun", Rerun, OCCURRENCES),
     ]
 };
 
@@ -222,6 +223,7 @@ pub(crate) enum Endpoint {
     RunJob,
     ListHistory,
     ListOccurrences,
+    RerunOccurrence,
 }
 
 /// Answers an operation.
@@ -314,6 +316,7 @@ pub(crate) async fn answer(
         Endpoint::DiffJob => job::diff(state, call, body, asked.job()).await,
         Endpoint::RunJob => job::run(state, call, asked.job()).await,
         Endpoint::ListHistory => job::history(state, call, asked.job()).await,
+        Endpoint::RerunOccurrence => job::rerun(state, call, asked.job()).await,
         Endpoint::ListOccurrences => job::occurrences(state, call, asked.job()).await,
     }
 }

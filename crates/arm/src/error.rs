@@ -128,6 +128,26 @@ impl ApiError {
         Self::new(400, "LocationNotAvailableForResourceType", message)
     }
 
+    /// 404: a job has no such occurrence.
+    pub fn occurrence_not_found(key: &JobKey, due_at: Timestamp) -> Self {
+        let message = format!(
+            "Job '{}' has no occurrence that was due at '{}', or what is known of it was deleted.",
+            key.name,
+            time::instant(due_at)
+        );
+        Self::new(404, "NotFound", message)
+    }
+
+    /// 409: an occurrence has no outcome yet.
+    pub fn occurrence_is_open(key: &JobKey, due_at: Timestamp, outcome: &str) -> Self {
+        let message = format!(
+            "The occurrence of job '{}' that is due at '{}' is {outcome}: only one that has ended can be run again.",
+            key.name,
+            time::instant(due_at)
+        );
+        Self::conflict(message)
+    }
+
     /// 413: the body is too large.
     pub fn too_large(bytes_max: usize) -> Self {
         Self::new(

@@ -4,8 +4,8 @@ use crate::json::{Json, Members};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use punctual_model::SkipReason;
 use punctual_model::ledger::{OccurrenceOutcome, Page, Row};
+use punctual_model::{Rerun, SkipReason};
 use punctual_recurrence::parse_instant;
 
 use crate::reader::shown;
@@ -14,9 +14,17 @@ use crate::{ApiError, Dialect, Query, page, time};
 /// The page size of occurrences without `$top`.
 pub const OCCURRENCES_LIMIT: usize = 500;
 
-/// Renders a page; `next_link` leads to the next one.
-pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) -> Json<'_> {
-    let rows = shown.rows.iter().map(|row| answer(row, dialect)).collect();
+/// The most runs that a row names as its repetitions: the latest.
+const RERUNS_NAMED_MAX: usize = 20;
+
+/// Renders a page; `next_link` leads to the next one. `reruns` are the runs that repeat an occurrence, by their instants.
+pub fn answer_page<'a>(
+    shown: &'a Page,
+    reruns: &[Rerun],
+    next_link: Option<String>,
+    dialect: Dialect,
+) -> Json<'a> {
+    let rows = shown.rows.iter().map(|row| answer(row, reruns, dialect)).collect();
     let mut list = page::members(rows, next_link);
     if let Some(before) = shown.pruned_before {
         list.insert("prunedBefore", time::instant(before).into());
@@ -28,7 +36,7 @@ pub fn answer_page(shown: &Page, next_link: Option<String>, dialect: Dialect) ->
 }
 
 /// Renders an occurrence.
-pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
+pub fn answer(row: &Row, reruns: &[Rerun], dialect: Dialect) -> Json<'static> {
     let (outcome, reason) = match row.outcome {
         OccurrenceOutcome::Pending => ("pending", None),
         OccurrenceOutcome::Running => ("running", row.ahead.then_some("clock")),
@@ -49,6 +57,32 @@ pub fn answer(row: &Row, dialect: Dialect) -> Json<'static> {
         members.insert("lateness", dialect.duration(started_at.duration_since(row.due_at)).into());
     }
     members.insert("attempts", row.attempt_count.into());
+    if let Some(of_at) = row.rerun_of {
+        members.insert("cause", "run".into());
+        members.insert("rerunOf", time::instant(of_at).into());
+    }
+    let repeats = reruns.iter().rev().filter(|rerun| rerun.of_at == row.due_at);
+    let mut repeats: Vec<Json<'_>> =
+        repeats.take(RERUNS_NAMED_MAX).map(|rerun| time::instant(rerun.run_at).into()).collect();
+    if !repeats.is_empty() {
+        repeats.reverse();
+        members.insert("reruns", repeats.into());
+    }
+    members.into()
+}
+
+/// Reads the due time in the path of an occurrence.
+pub fn read_due_time(written: &str) -> Result<Timestamp, ApiError> {
+    parse_instant(written)
+        .map_err(|why| ApiError::bad_request(format!("dueTime: '{}' {why}", shown(written))))
+}
+
+/// The answer to whoever had an occurrence repeated.
+pub fn answer_rerun(rerun: Rerun) -> Json<'static> {
+    let mut members = Members::new();
+    members.insert("dueTime", time::instant(rerun.run_at).into());
+    members.insert("of", time::instant(rerun.of_at).into());
+    members.insert("cause", "run".into());
     members.into()
 }
 
@@ -119,9 +153,11 @@ mod tests {
             started_at: None,
             attempt_count: 0,
             ahead: false,
+            rerun_of: None,
         };
-        let check =
-            |row: Row, expected: Value| assert_eq!(answer(&row, Dialect::default()).to_value(), expected);
+        let check = |row: Row, expected: Value| {
+            assert_eq!(answer(&row, &[], Dialect::default()).to_value(), expected);
+        };
         check(pending, json!({"dueTime": "2026-11-15T12:00:00Z", "outcome": "pending", "attempts": 0}));
         check(
             Row { outcome: OccurrenceOutcome::Skipped(SkipReason::Missed), ..pending },

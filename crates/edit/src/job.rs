@@ -4,7 +4,7 @@ use std::future::Future;
 
 use jiff::Timestamp;
 use punctual_model::decide::{self, EditContext};
-use punctual_model::{Collection, Job, JobKey, JobSpec, Scope, Skip};
+use punctual_model::{Collection, Job, JobId, JobKey, JobSpec, Rerun, Scope, Skip};
 use punctual_store::{AuditKey, JobWrite, Refusal, WriteError};
 
 use crate::Editor;
@@ -82,6 +82,31 @@ impl Editor<'_> {
         self.until_written(attempt).await
     }
 
+    /// Has a job run once, now, and notes that this repeats the occurrence that was due at `of_at`. The caller has seen that
+    /// the job of this id has such an occurrence; another job that has its name by now is not run.
+    pub async fn rerun_job<E>(
+        &self,
+        key: &JobKey,
+        id: JobId,
+        of_at: Timestamp,
+    ) -> Result<Rerun, EditError<E>> {
+        let attempt = async || {
+            let (collection, job) = self.find(key).await?;
+            if job.id != id {
+                return Err(EditError::NoJob(Box::new(key.clone())).into());
+            }
+            if !collection.enabled() {
+                return Err(EditError::CollectionDisabled(collection.key).into());
+            }
+            let now = self.clock.now();
+            let again = decide::run(&job, now).ok_or(EditError::TooManyRuns)?;
+            let rerun = Rerun { run_at: again.progress.last_run_at.unwrap_or(now), of_at };
+            self.write_rerun(&job, again, rerun, &collection).await?;
+            Ok(rerun)
+        };
+        self.until_written(attempt).await
+    }
+
     /// Deletes a job with its history.
     pub async fn delete_job<E>(&self, key: &JobKey) -> Result<(), EditError<E>> {
         // The log tells what was deleted. If it is changed in between, the log has the change after this as well.
@@ -123,6 +148,18 @@ impl Editor<'_> {
         }
     }
 
+    /// Writes a run that repeats an occurrence.
+    async fn write_rerun<E>(
+        &self,
+        before: &Job,
+        job: Job,
+        rerun: Rerun,
+        collection: &Collection,
+    ) -> Result<Job, Missed<E>> {
+        let write = self.write_of(Some(before), job, Vec::new(), collection);
+        self.put(JobWrite { rerun: Some(rerun), ..write }, collection).await
+    }
+
     /// Writes a job that was decided with this collection, and the occurrences that the change skips.
     async fn write<E>(
         &self,
@@ -131,11 +168,24 @@ impl Editor<'_> {
         skips: Vec<Skip>,
         collection: &Collection,
     ) -> Result<Job, Missed<E>> {
+        self.put(self.write_of(before, job, skips, collection), collection).await
+    }
+
+    fn write_of(
+        &self,
+        before: Option<&Job>,
+        job: Job,
+        skips: Vec<Skip>,
+        collection: &Collection,
+    ) -> JobWrite {
         let (old, new) = (before.map(|job| &*job.spec), Some(&*job.spec));
         let note = self.note(|| Scope::Job(job.key.clone()), old, new, AuditKey::job);
         let collection_revision = collection.revision;
         let job_count_max = collection.job_count_max(self.limits);
-        let write = JobWrite { job, collection_revision, skips, job_count_max, note };
+        JobWrite { job, collection_revision, skips, job_count_max, rerun: None, note }
+    }
+
+    async fn put<E>(&self, write: JobWrite, collection: &Collection) -> Result<Job, Missed<E>> {
         self.store.put_job(write).await.map_err(|error| match error {
             WriteError::Refused(Refusal::TooManyJobs { max }) => {
                 EditError::TooManyJobs(Box::new(collection.clone()), max).into()

@@ -61,6 +61,15 @@ pub struct Skip {
     pub decided_at: Timestamp,
 }
 
+/// That a run repeats a past occurrence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rerun {
+    /// The instant of the run.
+    pub run_at: Timestamp,
+    /// When the occurrence was due that it repeats.
+    pub of_at: Timestamp,
+}
+
 /// Why an occurrence did not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SkipReason {

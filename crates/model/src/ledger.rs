@@ -11,13 +11,16 @@ use jiff::Timestamp;
 use punctual_recurrence::Timetable;
 
 use crate::decide::pass_ahead;
-use crate::{Cause, Job, JobState, Record, RecordStatus, Skip, SkipReason};
+use crate::{Cause, Job, JobState, Record, RecordStatus, Rerun, Skip, SkipReason};
 
 /// The most records that are read for one page: an occurrence has one per attempt.
 pub const RECORDS_MAX: usize = 5_000;
 
 /// The most skips that are read for one page.
 pub const SKIPS_MAX: usize = 1_000;
+
+/// The most reruns that are read for one page.
+pub const RERUNS_MAX: usize = 1_000;
 
 /// What became of an occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub struct Row {
     pub attempt_count: u32,
     /// It was started although its time is yet to come: the clock was ahead, and was set back since.
     pub ahead: bool,
+    /// When the occurrence was due that this one repeats, if it is a run that does.
+    pub rerun_of: Option<Timestamp>,
 }
 
 /// What the rows are made from.
@@ -65,6 +70,8 @@ pub struct Ledger<'a> {
     pub records: Vec<&'a Record>,
     /// Ordered by their first occurrence; at most [`SKIPS_MAX`].
     pub skips: &'a [Skip],
+    /// Runs that repeat an occurrence, where either is in the window; at most [`RERUNS_MAX`].
+    pub reruns: &'a [Rerun],
     /// Records and skips from before this instant may have been deleted; none if all are there.
     pub pruned_before: Option<Timestamp>,
 }
@@ -72,7 +79,7 @@ pub struct Ledger<'a> {
 /// Consecutive rows of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// One for each occurrence, except those whose records and skips were deleted.
+    /// One for each occurrence, except those whose records and skips were deleted; and one for each run that repeats one.
     pub rows: Vec<Row>,
     /// All occurrences up to and including this instant are on this page, and the window continues after it;
     /// none if this is the last page.
@@ -88,16 +95,25 @@ impl Ledger<'_> {
     pub fn page(&self, from: Timestamp, to: Timestamp, limit: usize) -> Page {
         let timetable = self.job.spec.timetable(self.job.put_at).ok();
         let window = Window { from, until: self.known_until(from, to), limit: limit.saturating_add(1) };
-        let mut rows = BTreeMap::new();
+        let mut rows = Rows::new();
         self.add_skips(&mut rows, timetable.as_ref(), window);
         self.add_records(&mut rows, window);
+        self.add_waiting(&mut rows, window);
         self.add_entry(&mut rows, window);
         if let Some(timetable) = &timetable {
             self.add_upcoming(&mut rows, timetable, window);
         }
         let more = rows.len() > limit;
-        let ahead = |row: Row| Row { ahead: row.started_at.is_some() && row.due_at > self.now, ..row };
-        let rows: Vec<Row> = rows.into_values().take(limit).map(ahead).collect();
+        // The instant that identifies a run may be ahead of the clock.
+        let ahead = |row: Row| {
+            let ahead = row.started_at.is_some() && row.due_at > self.now && row.rerun_of.is_none();
+            Row { ahead, ..row }
+        };
+        // The next page begins after the last instant, so both of two rows with the same one are on this page.
+        let cut = rows.keys().nth(limit.saturating_sub(1)).map(|(due_at, _)| *due_at);
+        let shown = |index: usize, due_at: Timestamp| index < limit || Some(due_at) == cut;
+        let rows = rows.into_values().enumerate().take_while(|(index, row)| shown(*index, row.due_at));
+        let rows: Vec<Row> = rows.map(|(_, row)| ahead(row)).collect();
         let last = if more { rows.last().map(|row| row.due_at) } else { Some(window.until) };
         Page {
             shown_until: last.filter(|&last| last < to),
@@ -122,15 +138,14 @@ impl Ledger<'_> {
         self.job.generation > 1 || self.job.put_at < before
     }
 
-    fn add_records(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {
-        let scheduled = self.records.iter().copied();
-        let scheduled =
-            scheduled.filter(|record| record.cause == Cause::Schedule && window.contains(record.nominal_at));
-        for record in scheduled.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed)
-        {
-            let row = rows
-                .entry(record.nominal_at)
-                .or_insert(Row::new(record.nominal_at, OccurrenceOutcome::Failed));
+    fn add_records(&self, rows: &mut Rows, window: Window) {
+        let attempts = self.records.iter().copied();
+        let attempts = attempts.filter(|record| window.contains(record.nominal_at));
+        for record in attempts.filter(|record| record.step == 0 && record.status != RecordStatus::Postponed) {
+            let Some(new) = self.row(record.nominal_at, record.cause, OccurrenceOutcome::Failed) else {
+                continue;
+            };
+            let row = rows.entry((record.nominal_at, record.cause)).or_insert(new);
             let earlier = row.started_at.is_none_or(|started_at| record.started_at < started_at);
             if earlier {
                 row.started_at = Some(record.started_at);
@@ -147,15 +162,16 @@ impl Ledger<'_> {
         }
     }
 
-    fn add_skips(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: Option<&Timetable>, window: Window) {
+    fn add_skips(&self, rows: &mut Rows, timetable: Option<&Timetable>, window: Window) {
         for skip in self.skips {
             // They are in order: the rest is after the page.
             let full = rows.len() >= window.limit;
-            if full && rows.last_key_value().is_some_and(|(last, _)| *last < skip.first_at) {
+            if full && rows.last_key_value().is_some_and(|((last, _), _)| *last < skip.first_at) {
                 return;
             }
             let mut add = |due_at: Timestamp| {
-                rows.entry(due_at).or_insert(Row::new(due_at, OccurrenceOutcome::Skipped(skip.reason)));
+                let row = Row::new(due_at, OccurrenceOutcome::Skipped(skip.reason));
+                rows.entry((due_at, Cause::Schedule)).or_insert(row);
             };
             let (first, last) = (skip.first_at.max(window.from), skip.last_at.min(window.until));
             match timetable {
@@ -172,8 +188,8 @@ impl Ledger<'_> {
     }
 
     /// What is on the agenda.
-    fn add_entry(&self, rows: &mut BTreeMap<Timestamp, Row>, window: Window) {
-        let entry = self.job.progress.entry.filter(|entry| entry.cause == Cause::Schedule && entry.step == 0);
+    fn add_entry(&self, rows: &mut Rows, window: Window) {
+        let entry = self.job.progress.entry.filter(|entry| entry.step == 0);
         let Some(entry) = entry.filter(|entry| window.contains(entry.nominal_at)) else { return };
         // The attempt in flight may be of an occurrence that an edit has taken off the agenda.
         let running = self.in_flight && entry.due_at <= self.now;
@@ -182,11 +198,33 @@ impl Ledger<'_> {
             (false, true) => OccurrenceOutcome::Retrying,
             (false, false) => OccurrenceOutcome::Pending,
         };
-        rows.entry(entry.nominal_at).or_insert(Row::new(entry.nominal_at, outcome)).outcome = outcome;
+        let Some(new) = self.row(entry.nominal_at, entry.cause, outcome) else { return };
+        rows.entry((entry.nominal_at, entry.cause)).or_insert(new).outcome = outcome;
+    }
+
+    /// Runs that repeat an occurrence and wait for their turn.
+    fn add_waiting(&self, rows: &mut Rows, window: Window) {
+        let waiting = self.job.progress.runs.iter().copied().filter(|at| window.contains(*at));
+        for at in waiting {
+            if let Some(new) = self.row(at, Cause::Run, OccurrenceOutcome::Pending) {
+                rows.entry((at, Cause::Run)).or_insert(new);
+            }
+        }
+    }
+
+    /// A new row: for each occurrence of the schedule, and for a run that repeats one. Other runs are not in the ledger.
+    fn row(&self, at: Timestamp, cause: Cause, outcome: OccurrenceOutcome) -> Option<Row> {
+        let rerun = self.reruns.iter().find(|rerun| cause == Cause::Run && rerun.run_at == at);
+        match (cause, rerun) {
+            (Cause::Run, None) => None,
+            (Cause::Schedule, _) | (Cause::Run, Some(_)) => {
+                Some(Row { rerun_of: rerun.map(|rerun| rerun.of_at), ..Row::new(at, outcome) })
+            }
+        }
     }
 
     /// The occurrences after the entry, as many as `count` leaves.
-    fn add_upcoming(&self, rows: &mut BTreeMap<Timestamp, Row>, timetable: &Timetable, window: Window) {
+    fn add_upcoming(&self, rows: &mut Rows, timetable: &Timetable, window: Window) {
         if self.job.state != JobState::Enabled || !self.collection_enabled {
             return;
         }
@@ -207,7 +245,8 @@ impl Ledger<'_> {
         let first = timetable.at_or_after(begin.max(window.from)).and_then(ahead);
         let upcoming = std::iter::successors(first, |&at| timetable.next_after(at).and_then(ahead));
         for due_at in upcoming.take_while(|&at| at <= window.until).take(left) {
-            rows.entry(due_at).or_insert(Row::new(due_at, OccurrenceOutcome::Pending));
+            let row = Row::new(due_at, OccurrenceOutcome::Pending);
+            rows.entry((due_at, Cause::Schedule)).or_insert(row);
         }
     }
 
@@ -244,9 +283,12 @@ impl Ledger<'_> {
 impl Row {
     /// An occurrence without an attempt.
     fn new(due_at: Timestamp, outcome: OccurrenceOutcome) -> Self {
-        Self { due_at, outcome, started_at: None, attempt_count: 0, ahead: false }
+        Self { due_at, outcome, started_at: None, attempt_count: 0, ahead: false, rerun_of: None }
     }
 }
+
+/// Rows by their instant; a run may have that of an occurrence of the schedule.
+type Rows = BTreeMap<(Timestamp, Cause), Row>;
 
 /// The range of a page.
 #[derive(Clone, Copy)]

@@ -45,7 +45,7 @@ pub use credential::{CredentialHeaders, HeaderText, MASK};
 pub use firing::{ExecutionTag, Firing, Outcome, OutcomeKind};
 pub use forecast::Forecast;
 pub use go::{Asked, Go, Permission};
-pub use history::{Record, RecordStatus, Skip, SkipReason};
+pub use history::{Record, RecordStatus, Rerun, Skip, SkipReason};
 pub use job::{Cause, Counters, Entry, Job, JobSpec, JobState, OccurrenceRange, Progress};
 pub use key::{CollectionKey, GroupKey, JobId, JobKey, Name};
 pub use plan::{COLLECTIONS_PER_SUBSCRIPTION_MAX, JOBS_PER_COLLECTION_MAX, Limits, PlanLimits, Sku};

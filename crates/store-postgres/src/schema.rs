@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_search.sql"),
     include_str!("../migrations/0003_keys_and_nodes.sql"),
     include_str!("../migrations/0004_stats.sql"),
+    include_str!("../migrations/0005_reruns.sql"),
 ];
 
 /// The version of the schema that this program writes.

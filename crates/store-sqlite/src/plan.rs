@@ -33,6 +33,7 @@ fn hot_queries_use_their_indexes() {
     check(query::due, "SEARCH agenda USING COVERING INDEX agenda_by_due (due_at>?)");
     check(query::due_together, "SEARCH agenda USING COVERING INDEX agenda_by_due (due_at=? AND job>?)");
     check(query::due_count, "SEARCH a USING COVERING INDEX agenda_by_due (due_at>? AND due_at<?)");
+    check(query::prune_reruns, "SEARCH reruns USING COVERING INDEX reruns_by_run (run_at<?)");
     check(query::settle, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::entry, "SEARCH agenda USING INTEGER PRIMARY KEY (rowid=?)");
     check(query::job, "SEARCH j USING INDEX jobs_by_name (collection=? AND name_folded=?)");

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("keys", include_str!("../migrations/0009_keys.sql")),
     ("search", include_str!("../migrations/0010_search.sql")),
     ("stats", include_str!("../migrations/0011_stats.sql")),
+    ("reruns", include_str!("../migrations/0012_reruns.sql")),
 ];
 
 /// The version of the schema that this program writes.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::{JobId, Record, RecordStatus, Skip};
+use punctual_model::{JobId, Record, RecordStatus, Rerun, Skip};
 
 use crate::{Page, Trouble};
 
@@ -33,12 +33,22 @@ pub trait Archive: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Skip>, Trouble>;
 
+    /// Runs of a job that repeat an occurrence, where the instant of either lies in `from..=to`, ordered by that of the
+    /// run; at most `limit`. They are written with the run and deleted as old as records are.
+    async fn reruns(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Rerun>, Trouble>;
+
     /// Records of a job before this instant may have been deleted, by [`prune`](Self::prune) or
     /// [`prune_to`](Self::prune_to); none if all are there.
     async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble>;
 
-    /// Deletes records that ended, and skips that were decided, before an instant; at most `limit` of each, so
-    /// that it never delays a firing. Returns how many were deleted.
+    /// Deletes records that ended, skips that were decided and links of reruns that were asked for before an instant; at
+    /// most `limit` of each, so that it never delays a firing. Returns how many were deleted.
     async fn prune(&self, before: Timestamp, limit: usize) -> Result<usize, Trouble>;
 
     /// Deletes the oldest records of jobs that have more than `keep`; at most `limit`.

@@ -218,6 +218,7 @@ macro_rules! conformance_of_jobs {
             pages_have_no_gap_and_no_duplicate
             records_between_are_ordered_by_occurrence
             skips_touch_the_range
+            a_rerun_is_linked_to_what_it_repeats
             a_skip_that_reaches_into_the_range_is_found_behind_many_others
             history_outlives_edits
             sequences_grow

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 use punctual_model::audit::AuditEntry;
 use punctual_model::decide::Repair;
 use punctual_model::inspect::{Census, Evidence, RecordFacts, Subject};
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, RecentPast, Skip};
+use punctual_model::{
+    Collection, CollectionKey, GroupKey, Job, JobId, JobKey, Name, RecentPast, Rerun, Skip,
+};
 use tokio::sync::watch;
 
 use crate::{
@@ -112,6 +114,7 @@ layer! {
         history(ask: &HistoryAsk) -> Result<Page<StoredRecord, HistoryCursor>, Trouble>;
         records_between(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<StoredRecord>, Trouble>;
         skips(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Skip>, Trouble>;
+        reruns(job: JobId, from: Timestamp, to: Timestamp, limit: usize) -> Result<Vec<Rerun>, Trouble>;
         pruned_before(job: JobId) -> Result<Option<Timestamp>, Trouble>;
         prune(before: Timestamp, limit: usize) -> Result<usize, Trouble>;
         prune_to(keep: u32, limit: usize) -> Result<usize, Trouble>;

@@ -87,6 +87,7 @@ struct State {
     /// By the minute, and by the hour; of a collection, and of all.
     stats_minutes: views::Stats,
     stats_hours: views::Stats,
+    reruns: BTreeMap<(JobId, Timestamp), Timestamp>,
     /// Records that ended before this may have been deleted.
     pruned_before: Option<Timestamp>,
     /// The generation of a job of which records were deleted because there were too many.
@@ -117,6 +118,7 @@ impl Default for State {
             skips: Vec::new(),
             stats_minutes: BTreeMap::new(),
             stats_hours: BTreeMap::new(),
+            reruns: BTreeMap::new(),
             pruned_before: None,
             capped: HashMap::new(),
             unregistered: BTreeSet::new(),

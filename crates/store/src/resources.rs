@@ -11,7 +11,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::audit::AuditEntry;
-use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Skip};
+use punctual_model::{Collection, CollectionKey, GroupKey, Job, JobId, JobKey, JobState, Name, Rerun, Skip};
 
 use crate::{Page, Trouble, WriteError};
 
@@ -175,6 +175,8 @@ pub struct JobWrite {
     pub skips: Vec<Skip>,
     /// The most jobs that the collection may have, including this one. Checked for new jobs only.
     pub job_count_max: u32,
+    /// The past occurrence that a run repeats which the write adds; see [`Archive::reruns`](crate::Archive::reruns).
+    pub rerun: Option<Rerun>,
     /// What the audit log says of the change.
     pub note: Option<AuditEntry>,
 }

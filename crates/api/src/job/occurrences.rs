@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_arm::{ApiError, OccurrencesPage, occurrence, page};
-use punctual_model::JobKey;
-use punctual_model::ledger::{Ledger, RECORDS_MAX, SKIPS_MAX};
+use punctual_model::ledger::{Ledger, Page, RECORDS_MAX, RERUNS_MAX, SKIPS_MAX};
+use punctual_model::{Collection, Job, JobKey, Rerun};
 
 use super::find;
 use crate::answer::{Answer, trouble};
@@ -30,23 +30,37 @@ pub(crate) async fn occurrences(state: &ApiState, call: &Call<'_>, key: &JobKey)
         let begin = asked.from.map_or(now, |from| from.max(now));
         begin.checked_add(AHEAD).unwrap_or(Timestamp::MAX)
     });
+    let (shown, reruns) = ledger_page(state, &collection, &job, (from, to), asked.limit).await?;
+    let until = shown.shown_until.filter(|_| !asked.topped);
+    let next = until.map(|until| call.next_link(state, "$skiptoken", &OccurrencesPage::token(until)));
+    Answer::ok(&occurrence::answer_page(&shown, &reruns, next, call.dialect(true)))
+}
+
+/// The occurrences of a job in a window, and the runs that repeat one of them or are one of them.
+pub(super) async fn ledger_page(
+    state: &ApiState,
+    collection: &Collection,
+    job: &Job,
+    (from, to): (Timestamp, Timestamp),
+    limit: usize,
+) -> Result<(Page, Vec<Rerun>), ApiError> {
     let store = &state.store;
     let records =
         store.records_between(job.id, from, to, RECORDS_MAX).await.map_err(|error| trouble(&error))?;
+    let reruns = store.reruns(job.id, from, to, RERUNS_MAX).await.map_err(|error| trouble(&error))?;
     let skips = store.skips(job.id, from, to, SKIPS_MAX).await.map_err(|error| trouble(&error))?;
     let pruned_before = store.pruned_before(job.id).await.map_err(|error| trouble(&error))?;
     let in_flight = store.in_flight(&[job.id]).await.map_err(|error| trouble(&error))?;
     let ledger = Ledger {
-        job: &job,
+        job,
         collection_enabled: collection.enabled(),
         in_flight: !in_flight.is_empty(),
-        now,
+        now: state.now(),
         records: records.iter().map(|stored| &stored.record).collect(),
         skips: &skips,
+        reruns: &reruns,
         pruned_before,
     };
-    let shown = ledger.page(from, to, asked.limit);
-    let until = shown.shown_until.filter(|_| !asked.topped);
-    let next = until.map(|until| call.next_link(state, "$skiptoken", &OccurrencesPage::token(until)));
-    Answer::ok(&occurrence::answer_page(&shown, next, call.dialect(true)))
+    let page = ledger.page(from, to, limit);
+    Ok((page, reruns))
 }

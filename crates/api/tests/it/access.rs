@@ -95,6 +95,7 @@ const CONTRACT: &str = "
     runJob                        operator
     listHistory                   reader
     listOccurrences               reader
+    rerunOccurrence               operator
 ";
 
 /// The scope of a route as a text, and a path with it.

@@ -254,7 +254,7 @@ fn is_allowed(who: Who, asked: &Asked, status: u16) -> bool {
         _ if !done || is_open(&path) => true,
         Who::Insider(Role::Reader) => !changes || ends_with(&["/preview", "/diff"]),
         Who::Insider(Role::Operator) => {
-            let switch = ends_with(&["/preview", "/diff", "/run", "/enable", "/disable"]);
+            let switch = ends_with(&["/preview", "/diff", "/run", "/rerun", "/enable", "/disable"]);
             !changes || asked.method == Method::PATCH || switch
         }
         Who::Insider(Role::Contributor) => {

@@ -33,6 +33,7 @@ mod polls;
 mod preview;
 mod quota;
 mod recurrence;
+mod rerun;
 mod search;
 mod secret;
 mod session;

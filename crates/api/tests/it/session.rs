@@ -86,6 +86,7 @@ async fn whoever_signs_in_with_a_token_may_what_the_token_may() {
             "nodes",
             "occurrences",
             "preview",
+            "rerun",
             "search",
             "sessions",
             "stats",

@@ -40,6 +40,7 @@ async fn store(jobs: usize) -> (Restless, Collection) {
             collection_revision: collection.revision,
             skips: Vec::new(),
             job_count_max: u32::MAX,
+            rerun: None,
             note: None,
         };
         store.inner.put_job(write).await.unwrap();

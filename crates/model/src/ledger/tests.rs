@@ -54,6 +54,7 @@ fn ledger(job: &Job) -> Ledger<'_> {
         now: at("2026-11-15T12:00:00Z"),
         records: Vec::new(),
         skips: &[],
+        reruns: &[],
         pruned_before: None,
     }
 }

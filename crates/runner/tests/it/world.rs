@@ -273,6 +273,7 @@ impl World {
             collection_revision: self.collection.revision,
             skips: Vec::new(),
             job_count_max: 100_000,
+            rerun: None,
             note: None,
         };
         self.store.put_job(write).await.unwrap()

@@ -31,13 +31,14 @@ impl Inner {
                 connection.execute(query::set_pruned_before, params![before]).await?;
             }
             let skips = connection.execute(query::prune_skips, params![before, rows]).await?;
+            let reruns = connection.execute(query::prune_reruns, params![before, rows]).await?;
             connection.commit().await?;
             let swept = sweep(connection, rows).await?;
             // Each edit leaves one, so there may be many more than records.
             let most = rows.saturating_mul(RECEIPTS_FACTOR);
             let receipts = connection.write(query::prune_receipts, params![most]).await?;
             let more = if receipts >= u64::try_from(most).unwrap_or(u64::MAX) { receipts } else { 0 };
-            Ok(records + skips + swept + more)
+            Ok(records + skips + reruns + swept + more)
         });
         Ok(usize::try_from(self.api.run(prune).await?).unwrap_or(usize::MAX))
     }

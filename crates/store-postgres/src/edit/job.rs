@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punctual_model::{CollectionKey, Job, JobKey, Name};
 use punctual_store::codec::{self, StoredSpec};
+use punctual_store::instant::to_ticks;
 use punctual_store::{JobWrite, Refusal};
 use tokio_postgres::Row;
 
@@ -82,7 +83,8 @@ impl EncodedJob {
     /// Writes a new job. Counting it locks the collection, so that its quota is never exceeded.
     async fn create(&self, connection: &Connection, inner: &Inner) -> Result<Job, PgError> {
         self.check_key(connection, inner).await?;
-        let JobWrite { job, collection_revision, skips, job_count_max, note: entry } = &self.write;
+        // A new job has nothing to repeat.
+        let JobWrite { job, collection_revision, skips, job_count_max, rerun: _, note: entry } = &self.write;
         let [subscription, group, name] = folded(&job.key.collection);
         let max = i64::from(*job_count_max);
         let Some(collection) = connection
@@ -132,7 +134,7 @@ impl EncodedJob {
     /// Writes an existing job. Its collection can't be written or deleted meanwhile.
     async fn rewrite(&self, connection: &Connection, inner: &Inner, taken: &Taken) -> Result<Job, PgError> {
         self.check_key(connection, inner).await?;
-        let JobWrite { job, collection_revision, skips, note: entry, .. } = &self.write;
+        let JobWrite { job, collection_revision, skips, rerun, note: entry, .. } = &self.write;
         let [subscription, group, name] = folded(&job.key.collection);
         let known = connection.one(query::collection_shared, params![subscription, group, name]).await?;
         let collection = known.ok_or(Refusal::NoCollection)?;
@@ -152,6 +154,10 @@ impl EncodedJob {
         let row = [param(&job.id.0), param(document), param(sealed)];
         connection.execute_for(1, query::update_job, &row).await?;
         append_skips(connection, skips).await?;
+        if let Some(rerun) = rerun {
+            let (run_at, of_at) = (to_ticks(rerun.run_at), to_ticks(rerun.of_at));
+            connection.execute_for(1, query::insert_rerun, params![job.id.0, run_at, of_at]).await?;
+        }
         note(connection, entry.as_ref()).await?;
         self.answer(&collection, Name::new(text(&known, 1)?))
     }

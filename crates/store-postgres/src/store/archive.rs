@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::inspect::Subject;
-use punctual_model::{JobId, RecordStatus, Skip};
+use punctual_model::{JobId, RecordStatus, Rerun, Skip};
 use punctual_store::codec::Number;
 use punctual_store::instant::to_ticks;
 use punctual_store::{Archive, HistoryAsk, HistoryCursor, Page, StoredRecord, Trouble};
@@ -63,6 +63,24 @@ impl Archive for PostgresStore {
             rows.iter().map(row::skip).collect::<Result<Vec<_>, _>>()
         });
         self.inner.api.run(read).await.map_err(|error| error.trouble("read skips"))
+    }
+
+    async fn reruns(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Rerun>, Trouble> {
+        let (from, to, limit) = (to_ticks(from), to_ticks(to), bound(limit));
+        let read = work!(|connection| {
+            let rows = connection.rows(query::reruns, params![job.0, from, to, limit]).await?;
+            let read = |row: &tokio_postgres::Row| -> Result<Rerun, PgError> {
+                Ok(Rerun { run_at: instant(row.try_get(0)?)?, of_at: instant(row.try_get(1)?)? })
+            };
+            rows.iter().map(read).collect::<Result<Vec<Rerun>, PgError>>()
+        });
+        self.inner.api.run(read).await.map_err(|error| error.trouble("read reruns"))
     }
 
     async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {

@@ -23,6 +23,7 @@ async fn an_entry_that_becomes_visible_late_is_sealed_and_not_put_in_later() {
         collection_revision: collection.revision,
         skips: Vec::new(),
         job_count_max: 9,
+        rerun: None,
         note: None,
     };
     write.note = Some(entry());

@@ -69,6 +69,7 @@ async fn filled() -> tempfile::TempDir {
     .unwrap();
     let stats = "INSERT OR IGNORE INTO stats_minutes VALUES (0, 0, 0, x'00'); INSERT OR IGNORE INTO stats_hours VALUES (0, 0, x'00')";
     conn.execute_batch(stats).unwrap();
+    conn.execute_batch("INSERT INTO reruns VALUES (1, 20, 10), (1, 30, 10), (900, 20, -5)").unwrap();
     conn.execute_batch("UPDATE counters SET sequence = 30000, revision = 500").unwrap();
     conn.execute_batch("UPDATE sqlite_sequence SET seq = seq + 1000").unwrap();
     dir

@@ -56,6 +56,7 @@ async fn an_edit_that_did_not_happen_is_made_again() {
         collection_revision: collection.revision,
         skips: Vec::new(),
         job_count_max: 1,
+        rerun: None,
         note: None,
     };
     assert!(world.store.put_job(full).await.is_err());

@@ -28,6 +28,7 @@ const GROWING: &[&str] = &[
     "history",
     "jobs",
     "receipts",
+    "reruns",
     "skips",
     "stats_hours",
     "stats_minutes",
@@ -100,6 +101,7 @@ async fn nothing_that_grows_is_scanned() {
         history::pages_have_no_gap_and_no_duplicate
         history::records_between_are_ordered_by_occurrence
         history::skips_touch_the_range
+        history::a_rerun_is_linked_to_what_it_repeats
         housekeeping::what_was_pruned_is_known
         housekeeping::purge_deletes_what_has_ended
         repair::what_was_done_in_the_future_is_found

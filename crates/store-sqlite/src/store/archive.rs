@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use punctual_model::inspect::Subject;
-use punctual_model::{JobId, RecordStatus, Skip};
+use punctual_model::{JobId, RecordStatus, Rerun, Skip};
 use punctual_store::codec::Number;
 use punctual_store::instant::to_ticks;
 use punctual_store::{Archive, HistoryAsk, HistoryCursor, Page, StoredRecord, Trouble};
@@ -59,6 +59,22 @@ impl Archive for SqliteStore {
         let read = self.readers.call_long("read skips", move |conn| {
             let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
             row::many(conn, query::skips, params, row::skip)
+        });
+        read.await
+    }
+
+    async fn reruns(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Rerun>, Trouble> {
+        let read = self.readers.call_long("read reruns", move |conn| {
+            let params = params![job.0, to_ticks(from), to_ticks(to), bound(limit)];
+            row::many(conn, query::reruns, params, |row| {
+                Ok(Rerun { run_at: instant(row.get(0)?)?, of_at: instant(row.get(1)?)? })
+            })
         });
         read.await
     }

@@ -105,11 +105,14 @@ impl Resources for SqliteStore {
     }
 
     async fn put_job(&self, write: JobWrite) -> Result<Job, WriteError> {
-        let JobWrite { job, collection_revision, skips, job_count_max, note } = write;
+        let JobWrite { job, collection_revision, skips, job_count_max, rerun, note } = write;
         let written = self.encode(job);
         let note = note.as_ref().map(codec::encode_audit);
         let write = self.writer.call("write a job", move |state| {
             let written = state.put_job(&written, collection_revision, &skips, job_count_max)?;
+            if let (Ok(job), Some(rerun)) = (&written, rerun) {
+                state.append_rerun(job.id, rerun)?;
+            }
             state.note_if(written.is_ok(), note.as_deref())?;
             Ok(written)
         });

@@ -20,7 +20,9 @@ impl WriterState {
         }
         let skips =
             self.conn.prepare_cached(query::prune_skips)?.execute(params![before, row::bound(limit)])?;
-        Ok(records + skips)
+        let reruns =
+            self.conn.prepare_cached(query::prune_reruns)?.execute(params![before, row::bound(limit)])?;
+        Ok(records + skips + reruns)
     }
 
     /// Deletes the oldest records of the given jobs down to `keep` each, and corrects their trace counts.

@@ -1,6 +1,6 @@
 //! Edits of one job.
 
-use punctual_model::{Job, JobId, JobKey, Name, Skip};
+use punctual_model::{Job, JobId, JobKey, Name, Rerun, Skip};
 use punctual_store::codec::Number;
 use punctual_store::codec::StoredSpec;
 use punctual_store::instant::to_ticks;
@@ -163,6 +163,12 @@ impl WriterState {
             self.conn.prepare_cached(query::count_trace)?.execute([skip.job.0])?;
         }
         Ok(())
+    }
+
+    /// Notes which occurrence a run repeats.
+    pub(crate) fn append_rerun(&mut self, job: JobId, rerun: Rerun) -> Result<(), SqliteError> {
+        let row = params![job.0, to_ticks(rerun.run_at), to_ticks(rerun.of_at)];
+        expect_rows(1, self.conn.prepare_cached(query::insert_rerun)?.execute(row)?)
     }
 
     pub(super) fn append_skip(&mut self, skip: &Skip) -> Result<(), SqliteError> {

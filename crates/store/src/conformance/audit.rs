@@ -43,6 +43,7 @@ pub async fn a_change_is_noted_with_it<S: Resources + AuditLog + 'static>(store:
         collection_revision: collection.revision,
         skips: Vec::new(),
         job_count_max: 9,
+        rerun: None,
         note: note("author"),
     };
     let written = store.put_job(job.clone()).await.unwrap();

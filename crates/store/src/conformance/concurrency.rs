@@ -30,6 +30,7 @@ pub async fn parallel_puts_never_exceed_the_quota(store: Arc<dyn Store>) {
                     collection_revision: collection.revision,
                     skips: Vec::new(),
                     job_count_max: 25,
+                    rerun: None,
                     note: None,
                 };
                 match world.store.put_job(write).await {

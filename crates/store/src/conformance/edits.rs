@@ -78,8 +78,14 @@ pub async fn a_full_collection_takes_edits_only(store: Arc<dyn Store>) {
     let collection = world.collection("c").await;
     let put = async |job, job_count_max| {
         let skips = Vec::new();
-        let write =
-            JobWrite { job, collection_revision: collection.revision, skips, job_count_max, note: None };
+        let write = JobWrite {
+            job,
+            collection_revision: collection.revision,
+            skips,
+            job_count_max,
+            rerun: None,
+            note: None,
+        };
         world.store.put_job(write).await
     };
     let job = put(a_job(collection.key.job("a"), None), 2).await.unwrap();
@@ -283,6 +289,7 @@ pub async fn skips_of_an_edit_are_kept(store: Arc<dyn Store>) {
         collection_revision: collection.revision,
         skips: skips.clone(),
         job_count_max: 9,
+        rerun: None,
         note: None,
     };
     world.store.put_job(write.clone()).await.unwrap();

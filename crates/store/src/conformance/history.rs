@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use punctual_model::{Cause, Job, Record, RecordStatus};
+use punctual_model::{Cause, Job, Record, RecordStatus, Rerun};
 
 use super::world::{MANY, World, a_record, a_skip, all_history, at};
 use crate::{HistoryAsk, Store, StoredRecord};
@@ -180,4 +180,31 @@ pub async fn sequences_grow(store: Arc<dyn Store>) {
         world.store.prune(at(1_000), MANY).await.unwrap();
         assert_eq!(world.history(job.id).await, []);
     }
+}
+
+pub async fn a_rerun_is_linked_to_what_it_repeats(store: Arc<dyn Store>) {
+    let world = World::new(store);
+    let collection = world.collection("c").await;
+    let mut job = world.job(&collection, "j", at(0)).await;
+    let other = world.job(&collection, "other", at(0)).await;
+    let rerun = |run: i64, of: i64| Rerun { run_at: at(run), of_at: at(of) };
+    let all = [rerun(100, 0), rerun(110, 0), rerun(120, 60)];
+    for one in all {
+        job = world.put_rerun(job, &collection, one).await.unwrap();
+    }
+    let found = async |job: &Job, from: i64, to: i64, limit: usize| {
+        world.store.reruns(job.id, at(from), at(to), limit).await.unwrap()
+    };
+    assert_eq!(found(&job, 0, 200, MANY).await, all);
+    assert_eq!(found(&job, 0, 200, 2).await, all[..2]);
+    assert_eq!(found(&job, 0, 0, MANY).await, all[..2]);
+    assert_eq!(found(&job, 60, 110, MANY).await, all);
+    assert_eq!(found(&job, 120, 120, MANY).await, all[2..]);
+    assert_eq!(found(&job, 61, 99, MANY).await, []);
+    assert_eq!(found(&other, 0, 200, MANY).await, []);
+    let stale = Job { revision: job.revision - 1, ..job.clone() };
+    world.put_rerun(stale, &collection, rerun(130, 60)).await.unwrap_err();
+    assert_eq!(found(&job, 0, 200, MANY).await, all);
+    world.store.prune(at(111), MANY).await.unwrap();
+    assert_eq!(found(&job, 0, 200, MANY).await, all[2..]);
 }

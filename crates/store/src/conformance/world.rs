@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{
     Action, ActionKind, Cause, Collection, CollectionKey, CollectionState, Counters, Entry, HttpAction, Job,
-    JobId, JobKey, JobSpec, JobState, Progress, Record, RecordStatus, Skip, SkipReason, Sku,
+    JobId, JobKey, JobSpec, JobState, Progress, Record, RecordStatus, Rerun, Skip, SkipReason, Sku,
 };
 
 use crate::{
@@ -146,6 +146,25 @@ impl World {
             collection_revision: collection.revision,
             skips: Vec::new(),
             job_count_max: 1_000_000,
+            rerun: None,
+            note: None,
+        };
+        self.store.put_job(write).await
+    }
+
+    /// Writes a job with a run that repeats an occurrence.
+    pub async fn put_rerun(
+        &self,
+        job: Job,
+        collection: &Collection,
+        rerun: Rerun,
+    ) -> Result<Job, WriteError> {
+        let write = JobWrite {
+            job,
+            collection_revision: collection.revision,
+            skips: Vec::new(),
+            job_count_max: 1_000_000,
+            rerun: Some(rerun),
             note: None,
         };
         self.store.put_job(write).await

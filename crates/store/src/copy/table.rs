@@ -31,6 +31,7 @@ pub const COPIED: &[TableKey] = &[
     TableKey { name: "agenda", key: &["job"], own: &[("holder", None), ("ticket", None)] },
     by("history", &["job", "nominal_at", "cause", "step", "attempt", "generation", "kind"]),
     by("skips", &["job", "first_at", "id"]),
+    by("reruns", &["job", "run_at"]),
     by("graves", &["job"]),
     by("stats_minutes", &["collection", "begins_at", "writer"]),
     by("stats_hours", &["collection", "begins_at"]),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use punctual_model::{JobId, JobKey, Skip};
+use punctual_model::{JobId, JobKey, Rerun, Skip};
 
 use super::{MemoryStore, page};
 use crate::{Archive, HistoryAsk, HistoryCursor, Page, StoredRecord, Trouble};
@@ -63,6 +63,20 @@ impl Archive for MemoryStore {
         Ok(found)
     }
 
+    async fn reruns(
+        &self,
+        job: JobId,
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Rerun>, Trouble> {
+        let state = self.state();
+        let all = state.reruns.range((job, Timestamp::MIN)..=(job, Timestamp::MAX));
+        let all = all.map(|(&(_, run_at), &of_at)| Rerun { run_at, of_at });
+        let touches = |rerun: &Rerun| [rerun.run_at, rerun.of_at].iter().any(|at| (from..=to).contains(at));
+        Ok(all.filter(touches).take(limit).collect())
+    }
+
     async fn pruned_before(&self, job: JobId) -> Result<Option<Timestamp>, Trouble> {
         let state = self.state();
         let capped = state.capped.contains_key(&job);
@@ -93,7 +107,13 @@ impl Archive for MemoryStore {
             left -= usize::from(goes);
             !goes
         });
-        Ok(old.len() + count - state.skips.len())
+        let skips = count - state.skips.len();
+        let old_reruns = state.reruns.keys().filter(|(_, run_at)| *run_at < before);
+        let old_reruns: Vec<(JobId, Timestamp)> = old_reruns.take(limit).copied().collect();
+        for key in &old_reruns {
+            state.reruns.remove(key);
+        }
+        Ok(old.len() + skips + old_reruns.len())
     }
 
     async fn prune_to(&self, keep: u32, limit: usize) -> Result<usize, Trouble> {

@@ -174,7 +174,7 @@ impl State {
     }
 
     fn put_job(&mut self, write: JobWrite) -> Result<Job, Refusal> {
-        let JobWrite { mut job, collection_revision, skips, job_count_max, note } = write;
+        let JobWrite { mut job, collection_revision, skips, job_count_max, rerun, note } = write;
         let collection = self.collections.get(&job.key.collection).ok_or(Refusal::NoCollection)?;
         if collection.revision != collection_revision {
             return Err(Refusal::Stale);
@@ -202,6 +202,7 @@ impl State {
         self.claims.take_back(job.id);
         self.write_job(job.clone());
         self.skips.extend(skips);
+        self.reruns.extend(rerun.map(|rerun| ((job.id, rerun.run_at), rerun.of_at)));
         self.note(note.as_ref());
         Ok(job)
     }
