@@ -25,6 +25,9 @@ async function ofDemo(context, dark) {
   const server = await demo(context, 3);
   const page = await open(context, server.url, { ...SIZE, dark, still: true });
   for (const [name, place] of Object.entries({
+    overview: '/',
+    jobs: '/jobs',
+    timetable: '/timetable',
     job: '/jobs/acme/platform/monitoring/probe-asia',
     editor: '/jobs/acme/shop/orders/newsletter/edit',
   })) {
