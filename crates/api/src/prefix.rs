@@ -1,7 +1,7 @@
 //! The path of `public_url`, behind which a proxy may have this server.
 //!
 //! The proxy may leave that path away when it passes a request on, or not: both is understood, since no path of this server
-//! begins like it ([`check`] sees to that).
+//! begins like it ([`check_prefix`] sees to that).
 
 use std::collections::BTreeSet;
 
