@@ -306,7 +306,12 @@ impl Keeper {
             None => false,
         };
         if !renewed {
-            self.join(connection, wall).await?;
+            let lease = self.join(connection, wall).await?;
+            // Its answer compares the clocks: none fires before that.
+            let (asked, wall) = (self.inner.lease.boot(), self.inner.lease.settings.clock.now());
+            if !self.renew(connection, lease, asked, wall).await? {
+                return Err(PgError::Rows(0));
+            }
         }
         let rows = connection.rows(query::look, &[]).await?;
         self.look(connection, &rows, sent).await
@@ -338,7 +343,7 @@ impl Keeper {
         Ok(true)
     }
 
-    async fn join(&mut self, connection: &Connection, wall: Timestamp) -> Result<(), PgError> {
+    async fn join(&mut self, connection: &Connection, wall: Timestamp) -> Result<i64, PgError> {
         let inner = Arc::clone(&self.inner);
         let NodeIdentity { name, home, url, version, tzdata, started_at } = &inner.lease.settings.identity;
         if let (None, Some(home)) = (self.lease, home) {
@@ -372,7 +377,7 @@ impl Keeper {
         self.lease = Some(lease);
         inner.node_claims().drop_others(lease);
         inner.frontier().reset();
-        Ok(())
+        Ok(lease)
     }
 
     /// Judges what was seen, and tells where this node stands.

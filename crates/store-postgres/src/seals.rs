@@ -175,10 +175,12 @@ pub(crate) async fn open(connection: &Connection, options: &Options) -> Result<(
         return Err(OpenError::MissingKeys(missing));
     }
     let known = known_keys(connection).await?;
+    make_known(connection, &known, vault, random).await?;
+    // Compared afterwards: another node may have been first with another key of that number.
+    let known = known_keys(connection).await?;
     if let Some(id) = different(&known, vault) {
         return Err(OpenError::DifferentKey { id });
     }
-    make_known(connection, &known, vault, random).await?;
     let sealing = if sealing == 0 {
         let newest = vault.newest();
         connection.execute_for(1, query::set_number, params![SEALING_KEY, i64::from(newest)]).await?;

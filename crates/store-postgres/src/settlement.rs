@@ -137,7 +137,8 @@ impl Batch {
     /// Has the statistics know what was settled. They are written if all was, at the first try or at a later one.
     fn count(&self, writer: &mut StatsWriter, answers: &HashMap<Fence, Settled>) {
         let is_recorded = |one: &Settlement| matches!(answers.get(&one.fence), Some(Settled::Recorded));
-        let whole = self.settlements.iter().all(|(_, one)| is_recorded(one));
+        // One that an earlier call may have recorded was perhaps not counted with this batch; writing it again does no harm.
+        let whole = self.settlements.iter().all(|(held, one)| is_recorded(one) && !held.unsure);
         let recorded = self.settlements.iter().zip(&self.counts).filter(|((_, one), _)| is_recorded(one));
         writer.settled(recorded.map(|(_, counts)| counts), whole);
     }

@@ -63,9 +63,9 @@ impl Inner {
         let Some(standing) = self.lease.valid() else { return Ok(Vec::new()) };
         let (inner, asked) = (Arc::clone(self), ask.clone());
         let claim = work!(|connection| with inner, asked; {
-            let claimed = inner.claim_with(connection, &asked, standing).await?;
             inner.reconcile(connection, to_ticks(asked.until), standing).await?;
-            Ok(claimed)
+            // Last: what is entered must reach whoever asked, so nothing may fail after it.
+            inner.claim_with(connection, &asked, standing).await
         });
         let claimed = self.claims.run(claim).await?;
         if self.lease.valid().is_none_or(|now| now.lease != standing.lease) {
@@ -115,20 +115,27 @@ impl Inner {
             )
             .await?;
         let count = rows.len();
-        let (mut claimed, mut torn) = (Vec::with_capacity(count), Vec::new());
+        let (mut whole, mut torn) = (Vec::with_capacity(count), Vec::new());
         let mut last = (until, i64::MAX);
         let mut places = Vec::with_capacity(count);
         for row in rows {
             let job = JobId(row.try_get(0)?);
             let place: (i64, i64) = (row.try_get(7)?, job.0);
             places.push(place);
-            let (ticket, whole) = (Ticket { job, lease, ticket }, row.try_get::<_, Option<bool>>(WHOLE)?);
-            if whole == Some(true) {
-                let fence = self.node_claims().enter(ticket, row.try_get(28)?, row.try_get(WHOLE + 1)?);
-                claimed.push((place, Claimed { fence, row }));
+            let ticket = Ticket { job, lease, ticket };
+            if row.try_get::<_, Option<bool>>(WHOLE)? == Some(true) {
+                // There is no collection where the job itself is missing; that one is left out when it is decoded.
+                let collection: Option<i64> = row.try_get(WHOLE + 1)?;
+                whole.push((place, ticket, row.try_get(28)?, collection.unwrap_or(0), row));
             } else {
                 torn.push(ticket);
             }
+        }
+        // Entered when all of them could be read: nobody would give back the others.
+        let mut claimed = Vec::with_capacity(whole.len());
+        for (place, ticket, revision, collection, row) in whole {
+            let fence = self.node_claims().enter(ticket, revision, collection);
+            claimed.push((place, Claimed { fence, row }));
         }
         if count >= ask.limit {
             last = places.iter().copied().max().unwrap_or(last);

@@ -65,11 +65,13 @@ impl Seals for PostgresStore {
         let make_known = work!(|connection| with vault, random, ids; {
             connection.begin().await?;
             let known = seals::known_keys(connection).await?;
+            seals::make_known(connection, &known, &vault, &*random).await?;
+            // Compared afterwards: another node may have been first with another key of that number.
+            let known = seals::known_keys(connection).await?;
             if let Some(id) = seals::different(&known, &vault) {
                 connection.roll_back().await?;
                 return Ok(Err(id));
             }
-            seals::make_known(connection, &known, &vault, &*random).await?;
             connection.execute(query::set_node_keys, params![lease, ids]).await?;
             let sealing = connection.number(query::number, params![seals::SEALING_KEY]).await?.unwrap_or(0);
             connection.commit().await?;
@@ -200,14 +202,22 @@ impl Inner {
         let advance = work!(|connection| with inner; {
             connection.begin().await?;
             connection.batch(query::lock_timeout).await?;
-            // Nobody joins meanwhile.
-            connection.number(query::number_locked, params!["lease"]).await?;
             let sealing = seals::locked(connection).await?;
+            // Nobody joins meanwhile. Locked last: nobody who joins should have to wait for those who write.
+            connection.number(query::number_locked, params!["lease"]).await?;
             let mut nodes = Vec::new();
             for row in connection.rows(query::node_keys, &[]).await? {
                 nodes.push((row.try_get::<_, String>(0)?, row.try_get::<_, Vec<i64>>(1)?));
             }
-            let ours = inner.vault.ids();
+            // This node may not have seen yet that a key was retired.
+            let retired: Vec<u32> = seals::known_keys(connection)
+                .await?
+                .into_iter()
+                .filter(|key| key.seal.is_none())
+                .map(|key| key.id)
+                .collect();
+            let mut ours = inner.vault.ids();
+            ours.retain(|id| !retired.contains(id));
             let known = |id: &u32| nodes.iter().all(|(_, keys)| keys.contains(&i64::from(*id)));
             let next = ours.iter().copied().filter(known).max().unwrap_or(0);
             if next > sealing {

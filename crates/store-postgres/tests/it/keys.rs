@@ -8,7 +8,8 @@ use punctual_model::audit::{AuditEntry, AuditOutcome, Author};
 use punctual_model::{Action, ActionKind, Authentication, Collection, HttpAction, Job, Scope, Secret};
 use punctual_store::conformance::world::{World, a_job, at};
 use punctual_store::{
-    AuditAsk, AuditLog, Callers, KeyError, KeyRing, Refusal, Roster, Seals, Store, Vault, WriteError,
+    AuditAsk, AuditLog, Callers, KeyError, KeyRing, Refusal, Roster, SealContext, Seals, Store, Vault,
+    WriteError,
 };
 use punctual_store_postgres::{OpenError, PostgresStore};
 
@@ -247,6 +248,50 @@ async fn what_was_sealed_before_the_key_changed_is_not_written_after_it() {
             .get(0);
         assert_eq!(sealed, 0, "round {round}");
     }
+}
+
+#[tokio::test]
+async fn a_retired_key_does_not_begin_to_seal_on_a_node_that_has_not_heard_of_it() {
+    let Some(database) = Database::new().await else { return };
+    let (first, second) = rings();
+    let one = open(&database, "one", &first).await.unwrap();
+    let other = open(&database, "other", &first).await.unwrap();
+    assert!(matches!(one.seal_with(&second, None).await, Err(KeyError::Waits { .. })));
+    let client = database.client().await;
+    // As another node does it, before this one looks.
+    client.batch_execute("UPDATE keys SET seal = NULL WHERE id = 2").await.unwrap();
+    other.leave().await.unwrap();
+    let beat = async || -> i64 { client.query_one("SELECT max(beat) FROM nodes", &[]).await.unwrap().get(0) };
+    let before = beat().await;
+    until("it looks at the keys", async || beat().await > before + 2).await;
+    assert_eq!(uses(&one).await, [(1, true, 0, 2), (2, false, 0, 0)]);
+}
+
+#[tokio::test]
+async fn two_nodes_do_not_bring_different_keys_of_one_number_at_the_same_moment() {
+    let Some(database) = Database::new().await else { return };
+    let (first, second) = rings();
+    let one = open(&database, "one", &first).await.unwrap();
+    let forged = Vault::new(&first.rotated(&Counting));
+    let context = SealContext { kind: "key", row: 2 };
+    let seal = forged.seal_by(2, context, b"punctual", &Counting).unwrap();
+    let (mut client, watcher) = (database.client().await, database.client().await);
+    // The other node has written its key, and not committed.
+    let transaction = client.transaction().await.unwrap();
+    transaction.execute("INSERT INTO keys (id, seal) VALUES (2, $1)", &[&seal]).await.unwrap();
+    let commit = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO keys%'
+            AND pg_backend_pid() <> pid AND $1 = ANY (pg_blocking_pids(pid))";
+        let pid: i32 = transaction.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
+        until("the first one waits for it", async || {
+            watcher.query_one(waiting, &[&pid]).await.unwrap().get::<_, i64>(0) == 1
+        })
+        .await;
+        transaction.commit().await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(one.seal_with(&second, None), commit);
+    assert!(matches!(refused, Err(KeyError::Different { id: 2 })), "{refused:?}");
+    assert_eq!(uses(&one).await, [(1, true, 0, 2)]);
 }
 
 /// Every column that holds bytes, and whether they are sealed. Who adds one says here which it is, and if it is sealed, has it

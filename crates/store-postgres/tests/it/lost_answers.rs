@@ -96,3 +96,15 @@ async fn a_claim_whose_answer_is_lost_is_given_back() {
     };
     tokio::time::timeout(std::time::Duration::from_secs(10), found).await.unwrap();
 }
+
+#[tokio::test]
+async fn what_is_claimed_is_handed_out_although_the_node_could_not_ask_what_it_holds() {
+    let Some((store, proxy, _database)) = behind(b"AND holder = $2", false).await else { return };
+    let world = World::new(Arc::clone(&store) as Arc<dyn Store>);
+    let collection = world.collection("c").await;
+    world.job(&collection, "j", at(0)).await;
+    proxy.lose(1);
+    let ask = punctual_store::ClaimAsk { until: at(9), limit: 9, full_targets: Vec::new() };
+    let claims = store.claim(&ask).await.unwrap();
+    assert_eq!((proxy.left(), claims.len()), (0, 1));
+}

@@ -61,14 +61,20 @@ impl WriterState {
     ) -> Result<usize, SqliteError> {
         let place = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
         let bounds = params![minutes_before, row::bound(limit)];
-        let old = row::many(&self.conn, query::old_stats_minutes, bounds, place)?;
+        let mut old = row::many(&self.conn, query::old_stats_minutes, bounds, place)?;
+        let row_count = old.len();
+        // A minute that was copied from a store of several writers has a row of each.
+        old.sort_unstable();
+        old.dedup();
         let mut sums: HashMap<(i64, i64), Statistics> = HashMap::new();
         for (collection, minute) in &old {
-            let known = row::one(&self.conn, query::stats_minute, [collection, minute], |row| {
-                Ok(statistics_from(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?))
+            // All of them, because all are deleted.
+            let writers = params![collection, minute, minute + 1, i64::MAX];
+            let known = row::many(&self.conn, query::stats_minutes_between, writers, |row| {
+                Ok(statistics_from(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?))
             })?;
             let hour = to_ticks(floor(instant(*minute)?, HOUR));
-            if let Some(known) = known.flatten() {
+            for known in known.into_iter().flatten() {
                 sums.entry((*collection, hour)).or_default().add(&known);
             }
             self.conn.prepare_cached(query::delete_stats_minutes)?.execute([collection, minute])?;
@@ -81,6 +87,6 @@ impl WriterState {
         for (collection, hour) in &ancient {
             self.conn.prepare_cached(query::delete_stats_hours)?.execute([collection, hour])?;
         }
-        Ok(old.len() + ancient.len())
+        Ok(row_count + ancient.len())
     }
 }

@@ -1,10 +1,12 @@
-//! The history of deleted jobs is swept away in the background.
+//! The history of deleted jobs is swept away in the background, and statistics become fewer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use punctual_model::{Record, RecordStatus};
+use punctual_model::statistics::Measure;
+use punctual_model::{Record, RecordStatus, Scope};
 use punctual_store::conformance::world::{World, a_record, a_skip, at};
+use punctual_store::{HOUR, StatsAsk};
 use rusqlite::Connection;
 
 use crate::world::open;
@@ -32,4 +34,23 @@ async fn what_is_left_of_a_deleted_job_is_swept_away() {
     };
     let swept = tokio::time::timeout(Duration::from_secs(10), swept).await;
     assert!(swept.is_ok(), "{} rows are left", left());
+}
+
+#[tokio::test]
+async fn the_hours_have_what_all_writers_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let world = World::new(Arc::new(open(dir.path())));
+    let collection = world.collection("c").await;
+    world.job(&collection, "j", at(0)).await;
+    let claim = world.begun(at(0)).await;
+    world.run(&claim, RecordStatus::Completed, None).await;
+    // As it is after a copy from a store that several nodes share.
+    let copied = "INSERT INTO stats_minutes SELECT collection, begins_at, w.value, counts FROM stats_minutes, json_each('[5, 7]') AS w";
+    Connection::open(dir.path().join("punctual.db")).unwrap().execute(copied, []).unwrap();
+    let ask =
+        StatsAsk { scopes: vec![Scope::Everything], from: at(0), to: at(3_600), step: HOUR, row_max: 99 };
+    let succeeded = async || world.store.stats(&ask).await.unwrap().buckets[&at(0)].get(Measure::Succeeded);
+    assert_eq!(succeeded().await, 3);
+    while world.store.roll_up_stats(at(3_600), at(-7_200), 2).await.unwrap() > 0 {}
+    assert_eq!(succeeded().await, 3);
 }
