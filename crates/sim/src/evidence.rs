@@ -11,6 +11,7 @@
 //! So orders and instants are tried ([`path`]) until the oracle finds nothing wrong with one of them. If it
 //! finds something wrong with each, that is a failure.
 
+mod nodes;
 mod path;
 mod story;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod timeline;
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{Counters, JobKey, JobSpec, JobState, RecordStatus, SkipReason, Sku};
 
+pub use self::nodes::{judge_nodes, unrecorded};
 use self::path::find_path;
 use self::timeline::timeline;
 use crate::oracle::Coverage;

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::command::punctual;
 use crate::postgres::{self, Database};
+use crate::proxy::Proxy;
 use crate::receiver::Receiver;
 use crate::scheduler::wait_for;
 use crate::server::Server;
@@ -38,9 +39,22 @@ impl Cluster {
         Self::on(Some(postgres::Server::start("", &[])?))
     }
 
-    /// Stops the server of the database without a chance to tidy up, and starts it again.
-    pub(crate) fn restart_database(&self) {
-        self.own.as_ref().unwrap().restart();
+    /// Stops the server of the database, `fast` or `immediate`, and starts it again.
+    pub(crate) fn restart_database(&self, mode: &str) {
+        self.own.as_ref().unwrap().restart(mode);
+    }
+
+    /// What the server of the database has logged.
+    pub(crate) fn database_log(&self) -> String {
+        self.own.as_ref().unwrap().log()
+    }
+
+    /// A proxy before its own server, which can lose answers to messages with a text; and the URL behind it.
+    pub(crate) fn proxy(&self, text: &'static [u8]) -> (Proxy, String) {
+        let proxy = self.runtime.block_on(Proxy::before(self.own.as_ref().unwrap().port, text));
+        let (_, search_path) = self.database.url.split_once('?').unwrap();
+        let url = format!("postgres://punctual@{}/postgres?sslmode=disable&{search_path}", proxy.address);
+        (proxy, url)
     }
 
     fn on(own: Option<postgres::Server>) -> Option<Self> {

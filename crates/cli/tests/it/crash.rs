@@ -9,19 +9,18 @@
 //! what callers do; `scripts/crash` runs the long version.
 
 mod audit;
-mod caller;
-mod definition;
-mod history;
-mod load;
+pub(crate) mod caller;
+pub(crate) mod definition;
+pub(crate) mod history;
+pub(crate) mod load;
 
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use punctual_sim::evidence::{self, Delivery};
+use punctual_sim::evidence;
 
-use self::definition::{place_of, succeeds};
 use self::load::Load;
 use crate::receiver::Receiver;
 use crate::scheduler::{START, Scheduler, start_at, started_at};
@@ -48,27 +47,45 @@ const GAP_MILLIS_MAX: i64 = 1_500;
 /// How long a commit may take before others see it.
 const SLACK: Duration = Duration::from_millis(250);
 
-fn number(name: &str, default: u64) -> u64 {
+/// A number that a test is told from outside.
+pub(crate) fn number(name: &str, default: u64) -> u64 {
     #[expect(clippy::disallowed_methods, reason = "a test is told its length from outside")]
     let text = std::env::var(name).unwrap_or_default();
     text.parse().unwrap_or(default)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the moments of kills are real")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// The schedule's clock, which goes on while the server is dead.
-struct FastClock(Instant);
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    begun: Instant,
+    origin: Timestamp,
+    speed: u32,
+}
 
-impl FastClock {
-    fn now(&self) -> Timestamp {
+impl Clock {
+    /// One that is now at the start of the tests and goes fast.
+    fn fast() -> Self {
+        Self { begun: now(), origin: start_at(), speed: SPEED }
+    }
+
+    /// The time of day.
+    pub(crate) fn real() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "several nodes have the real time")]
+        let origin = Timestamp::now();
+        Self { begun: now(), origin, speed: 1 }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
         self.at(now())
     }
 
-    fn at(&self, moment: Instant) -> Timestamp {
-        start_at() + SignedDuration::try_from((moment - self.0) * SPEED).unwrap()
+    pub(crate) fn at(&self, moment: Instant) -> Timestamp {
+        self.origin + SignedDuration::try_from((moment - self.begun) * self.speed).unwrap()
     }
 }
 
@@ -79,7 +96,7 @@ fn killed_at_any_moment_it_loses_nothing_and_repeats_only_what_was_in_flight() {
     println!("{kills} kills, PUNCTUAL_CRASH_SEED={seed}");
     let scheduler = Scheduler::start_with(&["--clock-start", START, "--role", "api"]);
     let Scheduler { server, receiver, folder } = scheduler;
-    let mut load = Load::new(seed, receiver.url(""));
+    let mut load = Load::new(seed, Clock::fast(), "c", receiver.url(""));
     let mut started = vec![now()];
     load.begin_quiet_life();
     load.populate(&server.address);
@@ -160,7 +177,7 @@ fn be_killed(load: &mut Load, data: &Path, receiver: &Receiver, watched: bool) -
 }
 
 /// Lets time pass: what comes due meanwhile is missed.
-fn pause(time: Duration) {
+pub(crate) fn pause(time: Duration) {
     let (_keep, moment) = mpsc::channel::<()>();
     let _ = moment.recv_timeout(time);
 }
@@ -178,21 +195,9 @@ fn be_killed_while_starting(load: &mut Load, data: &Path) {
 fn collect(load: &mut Load, scheduler: &Scheduler, started: &[Instant], end: Timestamp) {
     for hit in scheduler.receiver.hits() {
         let (life, from, to) = load.arrival(hit.arrived, started);
-        let (job, spec, step) = place_of(&hit.path);
-        assert_eq!(hit.job(), load.known[job].name, "{hit:?}");
-        let (attempt, expected_at, tag) = (hit.attempt(), hit.expected_at(), hit.tag().to_owned());
-        let succeeds = succeeds(&hit);
-        let delivery = Delivery { life, from, to, spec, step, attempt, expected_at, tag, succeeds };
-        load.evidence.jobs[job].deliveries.push(delivery);
+        load.note_delivery(&hit, life, from, to);
     }
-    for job in 0..load.known.len() {
-        if load.known[job].gone {
-            continue;
-        }
-        let found = load.look(&scheduler.server.address, job).expect("it answers");
-        assert!(found.is_some(), "{} is there", load.known[job].name);
-        history::collect(scheduler, &mut load.evidence.jobs[job], end);
-    }
+    load.collect_history(&scheduler.server.address, start_at(), end);
     // What was never made was never fired.
     let never_made = |job: &evidence::JobEvidence| job.calls.is_empty();
     assert!(load.evidence.jobs.iter().filter(|job| never_made(job)).all(|job| job.deliveries.is_empty()));

@@ -5,6 +5,7 @@
 mod architecture;
 mod audit;
 mod canary;
+mod chaos;
 mod cluster;
 mod command;
 mod connections;
@@ -26,10 +27,11 @@ mod metrics;
 mod own_server;
 mod page;
 mod plans;
-#[expect(dead_code, reason = "the tests of the store use more of it")]
 #[path = "../../../store-postgres/tests/it/server.rs"]
 mod postgres;
 mod preview;
+#[path = "../../../store-postgres/tests/it/proxy.rs"]
+mod proxy;
 mod raw;
 mod receiver;
 mod refused;

@@ -3,6 +3,7 @@
 //! - `/ok…` 200, `/fail…` 500, `/created…` 201
 //! - `/twice…` 500 to the first two requests with that path, then 200
 //! - `/flaky…` 500 to the first attempt of one in three, by the minute of the expected time
+//! - `/slow…` 200 after a while
 //! - `/hang…` no answer until [`let_go`](Receiver::let_go)
 //! - `/echo…` 500 with all that was sent, `/oauth…` an access token, or all that was sent if the path says `refusing`
 //! - `/reset…` the connection is closed, `/redirect…` 302 to `/ok`, `/endless…` a body without end
@@ -11,11 +12,14 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use crate::server::SOON;
+
+/// How long `/slow…` takes.
+const WHILE: Duration = Duration::from_millis(400);
 
 /// The access token that is issued to whoever asks.
 pub(crate) const ACCESS_TOKEN: &str = "aad-1ssued-acc3ss-t0ken";
@@ -200,6 +204,11 @@ fn converse(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
             "redirect" => answer("302 Found", "Location: /ok\r\n"),
             "reset" => return Ok(()),
             "endless" => return endless(writer),
+            "slow" => {
+                let (_keep, moment) = std::sync::mpsc::channel::<()>();
+                let _ = moment.recv_timeout(WHILE);
+                answer("200 OK", "")
+            }
             "hang" => {
                 let state = shared.state();
                 let mut state = shared.changed.wait_while(state, |state| state.gone == 0).unwrap();

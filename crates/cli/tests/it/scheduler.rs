@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::receiver::Receiver;
-use crate::server::{Answer, SOON, Server};
+use crate::server::{Answer, SOON, Server, call_at};
 
 /// When the virtual clocks of these tests begin.
 pub(crate) const START: &str = "2027-01-01T00:00:00Z";
@@ -139,17 +139,27 @@ impl Scheduler {
 
     /// The rows of the occurrences API between two instants.
     pub(crate) fn occurrences(&self, job: &str, from: Timestamp, to: Timestamp) -> Vec<Value> {
-        let mut path = Server::path(&format!("/c/jobs/{job}/occurrences?from={from}&to={to}"));
-        path = path.replace("2016-03-01", "2026-11-01");
-        let mut rows = Vec::new();
-        loop {
-            let page = self.server.call("GET", &path, None);
-            assert_eq!(page.status, 200, "{}", page.body);
-            rows.extend(page.body["value"].as_array().unwrap().iter().cloned());
-            let Some(next) = page.body["nextLink"].as_str() else { return rows };
-            let at = next.find("/subscriptions").unwrap();
-            path = next[at..].to_owned();
-        }
+        occurrences(&self.server.address, ("c", job), from, to)
+    }
+}
+
+/// The rows of the occurrences API of a job of a collection.
+pub(crate) fn occurrences(
+    address: &str,
+    (collection, job): (&str, &str),
+    from: Timestamp,
+    to: Timestamp,
+) -> Vec<Value> {
+    let mut path = Server::path(&format!("/{collection}/jobs/{job}/occurrences?from={from}&to={to}"));
+    path = path.replace("2016-03-01", "2026-11-01");
+    let mut rows = Vec::new();
+    loop {
+        let page = call_at(address, None, "GET", &path, None);
+        assert_eq!(page.status, 200, "{}", page.body);
+        rows.extend(page.body["value"].as_array().unwrap().iter().cloned());
+        let Some(next) = page.body["nextLink"].as_str() else { return rows };
+        let at = next.find("/subscriptions").unwrap();
+        path = next[at..].to_owned();
     }
 }
 

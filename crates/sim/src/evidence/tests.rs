@@ -6,6 +6,7 @@ use punctual_recurrence::{Frequency, Rule};
 
 use super::{
     ApiCall, CallKind, Delivery, Evidence, JobEvidence, JobView, Judgement, Life, SeenRecord, judge,
+    judge_nodes, unrecorded,
 };
 use crate::op::{Retry, Sketch, instant};
 
@@ -326,4 +327,62 @@ fn a_deleted_job_is_fired_no_more() {
     };
     assert_eq!(deleted(120), Vec::<String>::new());
     assert!(deleted(180)[0].contains("is not there and was fired"), "{:?}", deleted(180));
+}
+
+/// The same as if it had been seen of several nodes: nobody can tell which of them did what.
+fn of_nodes(change: impl FnOnce(&mut JobEvidence)) -> Judgement {
+    let mut evidence = right();
+    evidence.lives = vec![Life { from: at(0, 0), to: at(510, 0), killed: false }];
+    let job = &mut evidence.jobs[0];
+    job.calls.iter_mut().for_each(|call| call.life = 0);
+    job.deliveries.iter_mut().for_each(|delivery| delivery.life = 0);
+    change(job);
+    judge_nodes(&evidence)
+}
+
+#[test]
+fn of_several_nodes_only_what_was_never_recorded_may_be_repeated() {
+    let right = of_nodes(|job| assert_eq!(unrecorded(job), [4]));
+    assert_eq!(right.problems, Vec::<String>::new());
+    assert_eq!((right.outcome_count, right.repeated_count), (8, 1));
+    let found = |expected: &str, change: fn(&mut JobEvidence)| {
+        let problems = of_nodes(change).problems;
+        assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected}: {problems:?}");
+    };
+    found("was fired again", |job| {
+        let mut again = job.deliveries[0].clone();
+        (again.from, again.to) = (at(70, 0), at(71, 0));
+        job.deliveries.insert(1, again);
+    });
+    found("is not that of its occurrence", |job| job.deliveries[5].tag = "another".into());
+    found("was settled before it was fired", |job| drop(job.deliveries.remove(0)));
+    found("has no outcome", |job| job.skipped.truncate(1));
+    found("counts", |job| job.calls[3].shown.as_mut().unwrap().counters.execution += 1);
+    found("before its time", |job| job.records.as_mut().unwrap()[0].started_at = at(59, 900));
+}
+
+#[test]
+fn what_a_silent_node_has_claimed_may_be_shown_as_in_flight_there() {
+    let looked = |next: i64, settled: bool| {
+        let seen = of_nodes(|job| {
+            let counters = Counters { execution: 2 + u32::from(settled), failure: 2, faulted: 1 };
+            let last_started_at = Some(if settled { at(190, 0) } else { at(120, 10) });
+            let next_at = Some(at(next, 0));
+            let view = JobView { spec: 0, state: JobState::Enabled, counters, last_started_at, next_at };
+            job.ask(0, 184, CallKind::Look).shown = Some(view);
+            let mut look = job.calls.pop().unwrap();
+            if settled {
+                look.to = at(195, 0);
+            }
+            job.calls.insert(1, look);
+        });
+        seen.problems
+    };
+    for (next, settled) in [(180, false), (240, false), (240, true)] {
+        assert_eq!(looked(next, settled), Vec::<String>::new(), "{next} {settled}");
+    }
+    for (next, settled) in [(300, false), (180, true), (300, true)] {
+        let problems = looked(next, settled);
+        assert!(problems.iter().any(|problem| problem.contains("as its next time")), "{problems:?}");
+    }
 }

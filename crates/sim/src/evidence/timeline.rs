@@ -122,7 +122,7 @@ pub(super) fn timeline(job: &JobEvidence, evidence: &Evidence) -> Result<Timelin
 }
 
 /// Whether a record can be that of a delivery.
-fn fits(delivery: &Delivery, record: &SeenRecord) -> bool {
+pub(super) fn fits(delivery: &Delivery, record: &SeenRecord) -> bool {
     let second = |at: Timestamp| at.as_second();
     second(delivery.expected_at) == second(record.nominal_at)
         && delivery.attempt == record.attempt
@@ -132,7 +132,7 @@ fn fits(delivery: &Delivery, record: &SeenRecord) -> bool {
 }
 
 /// Runs are asked for at any instant; schedules have whole seconds, unless nobody calls for runs.
-fn cause(job: &JobEvidence, nominal_at: Timestamp) -> Cause {
+pub(super) fn cause(job: &JobEvidence, nominal_at: Timestamp) -> Cause {
     let runs = job.calls.iter().any(|ask| ask.what == CallKind::Run);
     if runs && nominal_at.subsec_nanosecond() != 0 { Cause::Run } else { Cause::Schedule }
 }

@@ -19,7 +19,7 @@ printf '%s\n' "$CONF" >> "$DIR/data/postgresql.conf"
 echo ready
 while read -r command; do
     case "$command" in
-        restart) "$BIN/pg_ctl" --pgdata="$DIR/data" --log="$DIR/log" --mode=immediate --wait restart > /dev/null 2>&1 < /dev/null; echo done ;;
+        restart\ *) "$BIN/pg_ctl" --pgdata="$DIR/data" --log="$DIR/log" --mode="${command#restart }" --wait restart > /dev/null 2>&1 < /dev/null; echo done ;;
     esac
 done
 "$BIN/pg_ctl" --pgdata="$DIR/data" --mode=immediate --wait stop > /dev/null 2>&1 < /dev/null || true
@@ -76,10 +76,10 @@ impl Server {
         Some(Self { port, dir, input, _child: child })
     }
 
-    /// Stops it without a chance to tidy up, and starts it again.
-    pub(crate) fn restart(&self) {
+    /// Stops it, without a chance to tidy up (`immediate`) or with one (`fast`), and starts it again.
+    pub(crate) fn restart(&self, mode: &str) {
         let mut input = self.input.lock().unwrap();
-        input.0.write_all(b"restart\n").unwrap();
+        writeln!(input.0, "restart {mode}").unwrap();
         let mut line = String::new();
         input.1.read_line(&mut line).unwrap();
         assert_eq!(line, "done\n");

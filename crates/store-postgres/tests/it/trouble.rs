@@ -21,7 +21,7 @@ async fn after_a_crash_of_the_server_the_store_goes_on_with_its_lease() {
     let job = world.job(&collection, "j", at(0)).await;
     let claim = world.begun(at(0)).await;
     let lease = store.standing().borrow().lease;
-    server.restart();
+    server.restart("immediate");
     world.run(&claim, RecordStatus::Completed, Some(at(60))).await;
     assert_eq!(world.read(&job.key).await.counters.execution, 1);
     world.job(&collection, "k", at(0)).await;

@@ -74,7 +74,7 @@ fn a_database_that_is_started_again_costs_nothing_but_time() {
     for number in 0..10 {
         put(&a, &format!("j{number}"), &json!({"startTime": in_seconds(4), "action": cluster.action("/ok")}));
     }
-    cluster.restart_database();
+    cluster.restart_database("immediate");
     for number in 0..10 {
         let job = format!("j{number}");
         wait_for("the nodes serve again", || {

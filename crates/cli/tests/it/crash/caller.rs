@@ -9,7 +9,7 @@ use super::definition::place_of;
 use crate::raw;
 
 /// One request; none if no whole answer came.
-pub(super) fn exchange(
+pub(crate) fn exchange(
     address: &str,
     method: &str,
     path: &str,
@@ -21,7 +21,7 @@ pub(super) fn exchange(
 }
 
 /// What an answer shows of a job.
-pub(super) fn view(body: &Value) -> JobView {
+pub(crate) fn view(body: &Value) -> JobView {
     let properties = &body["properties"];
     let status = &properties["status"];
     let count = |name: &str| u32::try_from(status[name].as_u64().unwrap_or_default()).unwrap();

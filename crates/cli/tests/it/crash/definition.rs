@@ -9,27 +9,27 @@ use crate::receiver::Hit;
 
 /// The definition of a job.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Definition {
-    /// How the receiver answers its main action: `ok`, `fail` or `flaky`.
-    pub(super) kind: &'static str,
-    pub(super) start_at: Option<Timestamp>,
+pub(crate) struct Definition {
+    /// How the receiver answers its main action: `ok`, `slow`, `fail` or `flaky`.
+    pub(crate) kind: &'static str,
+    pub(crate) start_at: Option<Timestamp>,
     /// How many minutes lie between two occurrences; once without.
-    pub(super) minutes: Option<i64>,
-    pub(super) count: Option<i64>,
-    pub(super) retry_count: u32,
+    pub(crate) minutes: Option<i64>,
+    pub(crate) count: Option<i64>,
+    pub(crate) retry_count: u32,
     /// How many error actions follow; all but the last of them fail.
-    pub(super) errors: u8,
-    pub(super) on: bool,
+    pub(crate) errors: u8,
+    pub(crate) on: bool,
 }
 
 /// Where a definition's requests go, so that each of them says whose it is.
-pub(super) struct SealContext<'a> {
+pub(crate) struct SealContext<'a> {
     /// The address of the receiver.
-    pub(super) url: &'a str,
+    pub(crate) url: &'a str,
     /// The index of the job.
-    pub(super) job: usize,
+    pub(crate) job: usize,
     /// The index of the definition among those of its job.
-    pub(super) spec: usize,
+    pub(crate) spec: usize,
 }
 
 /// The interval of all retries: the shortest there is.
@@ -46,7 +46,7 @@ impl Definition {
     }
 
     /// The properties of a PUT, and of a PATCH: what is absent is removed.
-    pub(super) fn body(&self, place: &SealContext<'_>) -> Value {
+    pub(crate) fn body(&self, place: &SealContext<'_>) -> Value {
         let retry = if self.retry_count == 0 {
             json!({"retryType": "none"})
         } else {
@@ -68,7 +68,7 @@ impl Definition {
     }
 
     /// The same as the oracle knows it.
-    pub(super) fn spec(&self, place: &SealContext<'_>) -> JobSpec {
+    pub(crate) fn spec(&self, place: &SealContext<'_>) -> JobSpec {
         let mut error_action = None;
         for step in (1..=self.errors).rev() {
             let kind = http(self.path(place, step));
@@ -96,7 +96,7 @@ fn http(uri: String) -> ActionKind {
 }
 
 /// What the path of a request says: job, definition, step.
-pub(super) fn place_of(path: &str) -> (usize, usize, u8) {
+pub(crate) fn place_of(path: &str) -> (usize, usize, u8) {
     let mut parts = path.rsplit('/').next().unwrap_or_default().split('-').skip(1);
     let mut number =
         || parts.next().and_then(|part| part.parse::<usize>().ok()).expect("paths are made here");
@@ -104,9 +104,9 @@ pub(super) fn place_of(path: &str) -> (usize, usize, u8) {
 }
 
 /// How the receiver answers a request; see there.
-pub(super) fn succeeds(hit: &Hit) -> bool {
+pub(crate) fn succeeds(hit: &Hit) -> bool {
     match hit.path.trim_start_matches('/').split('-').next() {
-        Some("ok") => true,
+        Some("ok" | "slow") => true,
         Some("flaky") => !(hit.expected_at().as_second() / 60 % 60).rem_euclid(3).eq(&0) || hit.attempt() > 0,
         _ => false,
     }

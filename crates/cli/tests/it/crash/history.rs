@@ -1,13 +1,15 @@
 //! What the API shows of a job's past, as evidence.
 
+use jiff::Timestamp;
 use punctual_model::{RecordStatus, SkipReason};
 use punctual_sim::evidence::{JobEvidence, SeenRecord};
 use serde_json::Value;
 
-use crate::scheduler::{Scheduler, instant};
+use crate::scheduler::{instant, occurrences};
+use crate::server::{Server, call_at};
 
 /// The records of a page.
-pub(super) fn read(page: &Value) -> Vec<SeenRecord> {
+pub(crate) fn read(page: &Value) -> Vec<SeenRecord> {
     page["value"].as_array().unwrap().iter().map(record).collect()
 }
 
@@ -34,12 +36,12 @@ fn record(value: &Value) -> SeenRecord {
 }
 
 /// Reads all that is shown of a job.
-pub(super) fn collect(scheduler: &Scheduler, job: &mut JobEvidence, end: jiff::Timestamp) {
-    let name = job.key.name.as_str().to_owned();
+pub(crate) fn collect(address: &str, job: &mut JobEvidence, from: Timestamp, end: Timestamp) {
+    let (collection, name) = (job.key.collection.name.to_string(), job.key.name.as_str().to_owned());
     let mut records: Vec<SeenRecord> = Vec::new();
     loop {
-        let below = format!("/jobs/{name}/history?$top=100&$skip={}", records.len());
-        let page = scheduler.call("GET", &below, None);
+        let below = format!("/{collection}/jobs/{name}/history?$top=100&$skip={}", records.len());
+        let page = call_at(address, None, "GET", &Server::path(&below), None);
         assert_eq!(page.status, 200, "{}", page.body);
         let page = read(&page.body);
         let done = page.len() < 100;
@@ -50,7 +52,7 @@ pub(super) fn collect(scheduler: &Scheduler, job: &mut JobEvidence, end: jiff::T
     }
     records.sort_by_key(|record| record.sequence);
     job.records = Some(records);
-    for row in scheduler.occurrences(&name, crate::scheduler::start_at(), end) {
+    for row in occurrences(address, (&collection, &name), from, end) {
         let at = instant(&row["dueTime"]);
         match (row["outcome"].as_str().unwrap(), row["reason"].as_str()) {
             ("succeeded", None) => job.made.push((at, true)),

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 use punctual_model::{CollectionKey, JobState, Sku};
-use punctual_sim::evidence::{ApiCall, CallKind, Evidence, JobEvidence, JobView, Life};
+use punctual_sim::evidence::{ApiCall, CallKind, Delivery, Evidence, JobEvidence, JobView, Life};
 use punctual_sim::rng::Rng;
 use serde_json::Value;
 
 use super::caller::{exchange, view};
-use super::definition::{Definition, SealContext};
-use super::{FastClock, SLACK, SPEED, history, now};
+use super::definition::{Definition, SealContext, place_of, succeeds};
+use super::{Clock, SLACK, history};
+use crate::receiver::Hit;
 use crate::scheduler::start_at;
 use crate::server::Server;
 
@@ -18,33 +19,39 @@ use crate::server::Server;
 const ONCE_MAX: usize = 400;
 
 /// Callers and what they know.
-pub(super) struct Load {
-    pub(super) clock: FastClock,
-    pub(super) evidence: Evidence,
+pub(crate) struct Load {
+    pub(crate) clock: Clock,
+    pub(crate) evidence: Evidence,
     /// How long each life took to say that it listens: its clock is behind ours by no more than that.
-    pub(super) delays: Vec<SignedDuration>,
-    pub(super) known: Vec<Known>,
-    pub(super) rng: Rng,
+    pub(crate) delays: Vec<SignedDuration>,
+    pub(crate) known: Vec<Known>,
+    pub(crate) rng: Rng,
+    /// The store may fail, and whoever is told so can't know whether a call was carried out.
+    pub(crate) expects_trouble: bool,
+    collection: &'static str,
     url: String,
     once_count: usize,
 }
 
 /// What the callers know of a job.
-pub(super) struct Known {
-    pub(super) name: String,
-    pub(super) role: Role,
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) role: Role,
     /// All definitions, by the index of the evidence.
-    pub(super) definitions: Vec<Definition>,
+    pub(crate) definitions: Vec<Definition>,
     /// The one that it has.
     spec: usize,
     /// A call was not answered: what became of it must be looked up first.
-    pub(super) unclear: bool,
-    pub(super) gone: bool,
+    pub(crate) unclear: bool,
+    /// A run was not answered. Of two of them nobody could say which one was made, so no other is asked for as long as
+    /// the same nodes are there.
+    run_unclear: bool,
+    pub(crate) gone: bool,
 }
 
 /// What is done to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// It runs by its schedule.
     Left,
     /// It is changed, switched and run.
@@ -56,23 +63,24 @@ pub(super) enum Role {
 }
 
 impl Load {
-    pub(super) fn new(seed: u64, url: String) -> Self {
-        let slack = SignedDuration::try_from(SLACK * SPEED).unwrap();
+    pub(crate) fn new(seed: u64, clock: Clock, collection: &'static str, url: String) -> Self {
+        let slack = SignedDuration::try_from(SLACK * clock.speed).unwrap();
         let evidence = Evidence { slack, ..Evidence::default() };
-        let clock = FastClock(now());
         Self {
             clock,
             evidence,
             delays: Vec::new(),
             known: Vec::new(),
             rng: Rng::new(seed),
+            expects_trouble: false,
+            collection,
             url,
             once_count: 0,
         }
     }
 
     /// A process is started; the time on its clock.
-    pub(super) fn begin_life(&mut self) -> Timestamp {
+    pub(crate) fn begin_life(&mut self) -> Timestamp {
         let from = self.clock.now();
         self.evidence.lives.push(Life { from, to: from, killed: false });
         self.delays.push(SignedDuration::ZERO);
@@ -80,24 +88,25 @@ impl Load {
     }
 
     /// A process is started that fires nothing, on a clock that goes slower than ours.
-    pub(super) fn begin_quiet_life(&mut self) {
+    pub(crate) fn begin_quiet_life(&mut self) {
         self.evidence.lives.push(Life { from: start_at(), to: start_at(), killed: false });
         self.delays.push(SignedDuration::MAX);
     }
 
     /// The process says that it listens.
-    pub(super) fn note_ready(&mut self) {
+    pub(crate) fn note_ready(&mut self) {
         let delay = self.clock.now().duration_since(self.life().from);
         *self.delays.last_mut().unwrap() = delay;
     }
 
     /// The process has ended.
-    pub(super) fn end_life(&mut self, killed: bool, was_ready: bool) {
+    pub(crate) fn end_life(&mut self, killed: bool, was_ready: bool) {
         if !was_ready {
             self.note_ready();
         }
         let to = self.clock.now();
         let life = self.evidence.lives.len() - 1;
+        self.known.iter_mut().for_each(|known| known.run_unclear = false);
         let ended = self.evidence.lives.last_mut().unwrap();
         (ended.to, ended.killed) = (to, killed);
         // Whatever was not answered was carried out before the end, or not at all.
@@ -121,7 +130,7 @@ impl Load {
     }
 
     fn path(&self, job: usize, below: &str) -> String {
-        Server::path(&format!("/c/jobs/{}{below}", self.known[job].name))
+        Server::path(&format!("/{}/jobs/{}{below}", self.collection, self.known[job].name))
     }
 
     /// Asks for something and notes what came of it; the status of the answer if there was one.
@@ -140,7 +149,8 @@ impl Load {
             CallKind::Look => ("GET", ""),
         };
         let (life, from) = (self.evidence.lives.len() - 1, self.earliest());
-        let answer = exchange(address, method, &self.path(job, below), body);
+        let told = |answer: &(u16, Value)| answer.0 < 500 || !self.expects_trouble;
+        let answer = exchange(address, method, &self.path(job, below), body).filter(told);
         let to = self.clock.now();
         let refused = answer.as_ref().is_some_and(|(status, _)| *status >= 400);
         let nothing_seen = what == CallKind::Look && answer.is_none();
@@ -159,16 +169,17 @@ impl Load {
             });
         }
         self.known[job].unclear |= answer.is_none() && what != CallKind::Look;
+        self.known[job].run_unclear |= answer.is_none() && what == CallKind::Run;
         answer
     }
 
     /// Makes a job.
-    pub(super) fn make(&mut self, address: &str, name: String, role: Role, definition: Definition) -> bool {
+    pub(crate) fn make(&mut self, address: &str, name: String, role: Role, definition: Definition) -> bool {
         let job = self.known.len();
         let place = SealContext { url: &self.url, job, spec: 0 };
         let (body, spec) = (definition.body(&place), definition.spec(&place));
         self.evidence.jobs.push(JobEvidence {
-            key: CollectionKey::new("s1", "g1", "c").job(name.clone()),
+            key: CollectionKey::new("s1", "g1", self.collection).job(name.clone()),
             sku: Sku::P20Premium,
             specs: vec![spec],
             calls: Vec::new(),
@@ -179,7 +190,15 @@ impl Load {
             made: Vec::new(),
         });
         let definitions = vec![definition];
-        self.known.push(Known { name, role, definitions, spec: 0, unclear: false, gone: false });
+        self.known.push(Known {
+            name,
+            role,
+            definitions,
+            spec: 0,
+            unclear: false,
+            run_unclear: false,
+            gone: false,
+        });
         let answer = self.ask(address, job, CallKind::Put(0), Some(&body));
         if let Some((status, body)) = &answer {
             assert!([200, 201].contains(status), "{body}");
@@ -188,7 +207,7 @@ impl Load {
     }
 
     /// Gives a job another definition, by PUT or PATCH.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         address: &str,
         job: usize,
@@ -212,7 +231,10 @@ impl Load {
         !self.known[job].unclear
     }
 
-    pub(super) fn run(&mut self, address: &str, job: usize) -> bool {
+    pub(crate) fn run(&mut self, address: &str, job: usize) -> bool {
+        if self.known[job].run_unclear {
+            return false;
+        }
         let answer = self.ask(address, job, CallKind::Run, None);
         // Too many wait already.
         answer.as_ref().is_none_or(|(status, _)| [200, 429].contains(status)) && answer.is_some()
@@ -237,7 +259,7 @@ impl Load {
     }
 
     /// Looks at a job, and finds out what became of a call that was not answered. False if there was no answer.
-    pub(super) fn look(&mut self, address: &str, job: usize) -> Option<Option<JobView>> {
+    pub(crate) fn look(&mut self, address: &str, job: usize) -> Option<Option<JobView>> {
         let (status, body) = self.ask(address, job, CallKind::Look, None)?;
         let found = (status == 200).then(|| view(&body));
         let calls = &mut self.evidence.jobs[job].calls;
@@ -271,7 +293,7 @@ impl Load {
     }
 
     /// Does something to some job.
-    pub(super) fn disturb(&mut self, address: &str) {
+    pub(crate) fn disturb(&mut self, address: &str) {
         if let Some(job) = self.known.iter().position(|job| job.unclear) {
             self.look(address, job);
             return;
@@ -346,7 +368,7 @@ impl Load {
 
     /// Everything comes to an end: what recurs is switched off and does nothing but one last run, behind which
     /// no other waits.
-    pub(super) fn calm_down(&mut self, address: &str) {
+    pub(crate) fn calm_down(&mut self, address: &str) {
         for job in 0..self.known.len() {
             while self.known[job].unclear {
                 self.look(address, job).expect("nobody kills it any more");
@@ -394,7 +416,7 @@ impl Load {
     }
 
     /// The jobs of the beginning.
-    pub(super) fn populate(&mut self, address: &str) {
+    pub(crate) fn populate(&mut self, address: &str) {
         let of = |kind, minutes, retry_count, errors| Definition {
             kind,
             start_at: None,
@@ -413,17 +435,49 @@ impl Load {
             (4, "counting", Role::Ending, Definition { count: Some(12), ..of("flaky", 1, 1, 0) }),
             (6, "edited", Role::Edited, of("flaky", 1, 1, 1)),
         ];
-        for (count, name, role, definition) in roles {
+        self.populate_with(address, start_at() + SignedDuration::from_mins(1), &roles);
+    }
+
+    /// Makes so many jobs of each kind, which begin at an instant and in the minute behind it.
+    pub(crate) fn populate_with(
+        &mut self,
+        address: &str,
+        from: Timestamp,
+        roles: &[(i64, &str, Role, Definition)],
+    ) {
+        for &(count, name, role, definition) in roles {
             for index in 0..count {
-                let start_at = start_at() + SignedDuration::from_secs(60 + index * 60 / count);
+                let start_at = from + SignedDuration::from_secs(index * 60 / count);
                 let definition = Definition { start_at: Some(start_at), ..definition };
                 assert!(self.make(address, format!("{name}-{index}"), role, definition));
             }
         }
     }
 
+    /// Notes what arrived, of an attempt that began between two instants.
+    pub(crate) fn note_delivery(&mut self, hit: &Hit, life: usize, from: Timestamp, to: Timestamp) {
+        let (job, spec, step) = place_of(&hit.path);
+        assert_eq!(hit.job(), self.known[job].name, "{hit:?}");
+        let (attempt, expected_at, tag) = (hit.attempt(), hit.expected_at(), hit.tag().to_owned());
+        let succeeds = succeeds(hit);
+        let delivery = Delivery { life, from, to, spec, step, attempt, expected_at, tag, succeeds };
+        self.evidence.jobs[job].deliveries.push(delivery);
+    }
+
+    /// Reads what is shown of all jobs when all is over.
+    pub(crate) fn collect_history(&mut self, address: &str, from: Timestamp, end: Timestamp) {
+        for job in 0..self.known.len() {
+            if self.known[job].gone {
+                continue;
+            }
+            let found = self.look(address, job).expect("it answers");
+            assert!(found.is_some(), "{} is there", self.known[job].name);
+            history::collect(address, &mut self.evidence.jobs[job], from, end);
+        }
+    }
+
     /// When something arrived, on the clock of the server.
-    pub(super) fn arrival(&self, arrived: Instant, started: &[Instant]) -> (usize, Timestamp, Timestamp) {
+    pub(crate) fn arrival(&self, arrived: Instant, started: &[Instant]) -> (usize, Timestamp, Timestamp) {
         let life = started.iter().rposition(|started| *started <= arrived).expect("somebody sent it");
         let to = self.clock.at(arrived);
         let from = to - self.delays[life] - self.evidence.slack;
@@ -431,6 +485,6 @@ impl Load {
     }
 }
 
-fn whole(at: Timestamp) -> Timestamp {
+pub(crate) fn whole(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap()
 }
