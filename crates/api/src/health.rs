@@ -32,7 +32,9 @@ pub(crate) async fn ready(state: &ApiState) -> Result<Answer, ApiError> {
     }
     // A drained node serves: only what it can't help itself counts.
     if let Some(problem) = state.store.node_problem() {
-        return Err(ApiError::not_firing(&problem));
+        // Whoever asks here need not say who they are; `/nodes` tells those who may know.
+        tracing::debug!(problem, "not ready: this node may not fire");
+        return Err(ApiError::not_firing("`punctual nodes` says why"));
     }
     let group = GroupKey { subscription: "readyz".into(), name: "readyz".into() };
     let nowhere = CollectionKey { group, name: "readyz".into() };

@@ -129,10 +129,13 @@ pub(crate) async fn page(connection: &Connection, ask: &StatsAsk) -> Result<Stat
     let collections = collections(connection, &ask.scopes).await?;
     let mut page = StatsPage::default();
     // Minutes are later than hours.
-    for (sql, length) in
-        [(query::stats_minutes_between, MINUTES_WINDOW), (query::stats_hours_between, HOURS_WINDOW)]
-    {
-        for (from, to) in windows(ask.from, ask.to, length) {
+    for (sql, extent, length) in [
+        (query::stats_minutes_between, query::stats_minutes_extent, MINUTES_WINDOW),
+        (query::stats_hours_between, query::stats_hours_extent, HOURS_WINDOW),
+    ] {
+        let Some(there) = connection.one(extent, params![]).await? else { continue };
+        let Some((first, end)) = ask.within((there.try_get(0)?, there.try_get(1)?)) else { continue };
+        for (from, to) in windows(first, end, length) {
             let left = ask.row_max.saturating_sub(page.row_count);
             let (first, last, limit) = (to_ticks(from), to_ticks(to), bound(left.saturating_add(1)));
             let rows = connection.rows(sql, params![collections, first, last, limit]).await?;

@@ -77,6 +77,12 @@ impl ServerUrl {
         if config.get_hosts().is_empty() {
             return Err(wrong("it names no host"));
         }
+        // The driver ends the password at the first one, and what follows would be shown as a host.
+        let stray = |host: &Host| matches!(host, Host::Tcp(name) if name.contains('@'));
+        if config.get_hosts().iter().any(stray) || config.get_dbname().is_some_and(|name| name.contains('@'))
+        {
+            return Err(wrong("it has more than one '@': write the one of a password as %40"));
+        }
         if config.get_user().is_none() {
             return Err(wrong("it names no user, as in postgres://user@host/database"));
         }
@@ -205,6 +211,18 @@ mod tests {
             "postgres://a:5433,b:5432/punctual",
         );
         check("postgresql://me@%2Frun%2Fpg/x?sslmode=disable", "postgres:///run/pg:5432/x");
+    }
+
+    #[test]
+    fn a_password_with_an_at_sign_is_not_taken_for_a_host() {
+        for text in ["postgres://me:p@qz@db.example/x", "postgres://me:p@qz/r@db.example/x"] {
+            let error = ServerUrl::parse(text).unwrap_err().to_string();
+            assert!(error.contains("%40") && !error.contains("qz"), "{error}");
+        }
+        assert_eq!(
+            ServerUrl::parse("postgres://me:p%40ss@db/x").unwrap().to_string(),
+            "postgres://db:5432/x"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ SELECT
     started_at,
     ended_at,
     status,
-    message
+    substr(message, 1, 400) AS message
 FROM history
 WHERE job = ?1
 ORDER BY nominal_at DESC

@@ -46,7 +46,7 @@ impl Options {
     pub fn new(dir: impl Into<PathBuf>, vault: Arc<Vault>, random: Arc<dyn RandomSource>) -> Self {
         let synchronous = Synchronous::Full;
         let (alarm, meter) = (Alarm::default(), Meter::default());
-        let (reader_count, new_keys, note) = (3, false, None);
+        let (reader_count, new_keys, note) = (4, false, None);
         Self { dir: dir.into(), vault, random, synchronous, reader_count, new_keys, note, alarm, meter }
     }
 }

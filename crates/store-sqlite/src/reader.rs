@@ -16,8 +16,8 @@ const QUEUE: usize = 256;
 /// The most queries that are answered from one snapshot.
 const BATCH: usize = 64;
 
-/// One for quick queries, one for long ones.
-const READERS_MIN: usize = 2;
+/// One for quick queries, one for what is fired, one for long ones.
+const READERS_MIN: usize = 3;
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
@@ -53,6 +53,15 @@ impl Readers {
         self.ask(self.queues.first(), doing, read).await
     }
 
+    /// Runs a query of firing. It has a thread of its own, since views for callers may take long.
+    pub(crate) async fn call_firing<A: Send + 'static>(
+        &self,
+        doing: &'static str,
+        read: impl FnOnce(&Connection) -> Result<A, SqliteError> + Send + 'static,
+    ) -> Result<A, Trouble> {
+        self.ask(self.queues.get(1), doing, read).await
+    }
+
     /// Runs a query that may take milliseconds. Such queries have threads of their own, so that quick ones,
     /// which one thread answers in batches, don't wait for them.
     pub(crate) async fn call_long<A: Send + 'static>(
@@ -61,7 +70,7 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<A, SqliteError> + Send + 'static,
     ) -> Result<A, Trouble> {
         // The queue with the most room has the least to do.
-        self.ask(self.queues[1..].iter().max_by_key(|queue| queue.capacity()), doing, read).await
+        self.ask(self.queues[2..].iter().max_by_key(|queue| queue.capacity()), doing, read).await
     }
 
     /// Waits until every query that was asked before, and with it every snapshot from before, is done.

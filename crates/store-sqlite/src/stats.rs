@@ -25,12 +25,19 @@ const HOURS_WINDOW: SignedDuration = SignedDuration::from_hours(10 * 24);
 pub(crate) fn page(conn: &Connection, ask: &StatsAsk) -> Result<StatsPage, SqliteError> {
     let collections = collections(conn, &ask.scopes)?;
     let mut page = StatsPage::default();
+    let mut query_count = 0_usize;
     // Minutes are later than hours.
-    for (sql, length) in
-        [(query::stats_minutes_between, MINUTES_WINDOW), (query::stats_hours_between, HOURS_WINDOW)]
-    {
-        for (from, to) in windows(ask.from, ask.to, length) {
-            if !read(conn, sql, &collections, (from, to), ask, &mut page)? {
+    for (sql, extent, length) in [
+        (query::stats_minutes_between, query::stats_minutes_extent, MINUTES_WINDOW),
+        (query::stats_hours_between, query::stats_hours_extent, HOURS_WINDOW),
+    ] {
+        let Some(there) = row::one(conn, extent, [], |row| Ok((row.get(0)?, row.get(1)?)))? else { continue };
+        let Some((first, end)) = ask.within(there) else { continue };
+        for (from, to) in windows(first, end, length) {
+            // Windows without rows cost something, too.
+            query_count += collections.len();
+            let affordable = query_count <= ask.row_max.max(collections.len());
+            if !affordable || !read(conn, sql, &collections, (from, to), ask, &mut page)? {
                 page.unread_before = Some(to);
                 return Ok(page);
             }

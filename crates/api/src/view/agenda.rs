@@ -4,6 +4,7 @@
 //! from rules is computed on threads that serve nobody, for a few requests at a time.
 
 use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use punctual_model::{
     Collection, CollectionKey, Forecast, Job, JobFilter, JobSort, JobState, Scope, SearchPlace,
 };
 use punctual_store::{JobSearch, JobSearchPage};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::jobs::{Rows, VISIT_MAX};
 use super::{aside, readable};
@@ -25,7 +26,10 @@ use crate::state::ApiState;
 use crate::unreadable;
 
 /// How many requests compute at once: on a small machine they leave room for what is due.
-static TURNS: Semaphore = Semaphore::const_new(2);
+static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(2)));
+
+/// A turn to compute. Whatever computes has it, since that goes on although the caller has gone.
+type Turn = Arc<OwnedSemaphorePermit>;
 
 /// How long a request waits for its turn.
 const TURN_TIME_MAX: Duration = Duration::from_secs(10);
@@ -50,13 +54,13 @@ pub(crate) async fn agenda(state: &ApiState, asked: &Operation, call: &Call<'_>)
     call.own_version("agenda")?;
     let query = AgendaQuery::read(&call.query, state.now())?;
     let scopes = readable(asked, call, &query.scope)?;
-    let _turn = turn().await?;
+    let turn = turn().await?;
     let mut search = due_before(scopes, query.to, PIECE);
     let mut count = Counting::new(query.clone());
     loop {
         let page = find(state, &search).await?;
         let next = page.next;
-        count = aside(move || count.add(&page.jobs)).await?;
+        count = in_turn(&turn, move || count.add(&page.jobs)).await?;
         match next {
             None => break,
             Some(_) if count.is_full() => {
@@ -71,7 +75,7 @@ pub(crate) async fn agenda(state: &ApiState, asked: &Operation, call: &Call<'_>)
         let all = state.store.search_count(&search).await.map_err(|error| trouble(&error))?;
         count.counts.job_total = all.number.max(count.counts.job_count);
     }
-    let counts = aside(move || count.finish()).await?;
+    let counts = in_turn(&turn, move || count.finish()).await?;
     Answer::ok(&arm_agenda::answer(&query, &counts))
 }
 
@@ -83,7 +87,7 @@ pub(crate) async fn agenda_jobs(
     call.own_version("agenda")?;
     let AgendaJobsQuery { scope, at, after, limit } = AgendaJobsQuery::read(&call.query)?;
     let scopes = readable(asked, call, &scope)?;
-    let _turn = turn().await?;
+    let turn = turn().await?;
     let end = at.checked_add(MINUTE).unwrap_or(Timestamp::MAX);
     let mut search = JobSearch { after, ..due_before(scopes, end, PIECE) };
     let (mut found, mut damaged, mut looked_at) = (Vec::new(), Vec::new(), 0);
@@ -91,7 +95,7 @@ pub(crate) async fn agenda_jobs(
         let page = find(state, &search).await?;
         looked_at += page.jobs.len();
         damaged.extend(page.unreadable);
-        let due = aside(move || due_within(page.jobs, at, end)).await?;
+        let due = in_turn(&turn, move || due_within(page.jobs, at, end)).await?;
         let left = limit - found.len();
         if due.len() > left {
             found.extend(due.into_iter().take(left));
@@ -106,15 +110,30 @@ pub(crate) async fn agenda_jobs(
     };
     let rows = Rows::read(state, found, false).await?;
     let now = state.now();
-    let body = aside(move || job_row::answer_list(rows.render(now), next.as_ref(), None).to_value()).await?;
+    let render = move || job_row::answer_list(rows.render(now), next.as_ref(), None).to_value();
+    let body = in_turn(&turn, render).await?;
     Ok(unreadable::tell(state, Answer::ok(&body)?, &damaged))
 }
 
-async fn turn() -> Result<SemaphorePermit<'static>, ApiError> {
-    match tokio::time::timeout(TURN_TIME_MAX, TURNS.acquire()).await {
-        Ok(Ok(turn)) => Ok(turn),
+async fn turn() -> Result<Turn, ApiError> {
+    match tokio::time::timeout(TURN_TIME_MAX, Arc::clone(&TURNS).acquire_owned()).await {
+        Ok(Ok(turn)) => Ok(Arc::new(turn)),
         Ok(Err(_)) | Err(_) => Err(ApiError::too_many_requests()),
     }
+}
+
+/// Computes on a thread that serves nobody, and gives the turn back no earlier than that is over.
+async fn in_turn<T: Send + 'static>(
+    turn: &Turn,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let held = Arc::clone(turn);
+    let work = move || {
+        let done = work();
+        drop(held);
+        done
+    };
+    aside(work).await
 }
 
 /// The enabled jobs that are due before an instant, the earliest first.

@@ -77,7 +77,10 @@ pub fn read_draft(
     let (start_at, rule, enabled) = (parts.start_at, parts.recurrence.clone(), parts.enabled);
     let timed = timed(&object, start_at, rule.as_ref(), context, &problems);
     let spec = parts.into_spec();
-    if let Some(Err(error)) = spec.as_ref().map(check_size) {
+    // Of a job that is there the size would tell how long its stored secrets are; whoever writes is told.
+    if existing.is_none()
+        && let Some(Err(error)) = spec.as_ref().map(check_size)
+    {
         problems.push(Problem::new("", error.message));
     }
     Ok(Draft { start_at, rule, timed, enabled, spec, problems })

@@ -38,7 +38,7 @@ impl Agenda for SqliteStore {
             return Ok(Vec::new());
         }
         let vault = self.vault.clone();
-        let load = self.readers.call_long("load what was claimed", move |conn| load(conn, &chosen, &vault));
+        let load = self.readers.call_firing("load what was claimed", move |conn| load(conn, &chosen, &vault));
         let Loaded { mut claims, unreadable } = load.await?;
         if !unreadable.is_empty() {
             let mut shared_claims = self.shared_claims.lock();
@@ -92,7 +92,7 @@ impl Agenda for SqliteStore {
     async fn due_count(&self, ask: &DueCountAsk) -> Result<usize, Trouble> {
         let (from, until, limit) = (to_ticks(ask.from), to_ticks(ask.until), row::bound(ask.limit));
         let scope = ask.scope.clone();
-        let read = self.readers.call("count what is due", move |conn| {
+        let read = self.readers.call_long("count what is due", move |conn| {
             let [subscription, group, collection] = columns::place_of(&scope);
             let asked = (from, until, limit, subscription, group, collection);
             let within = row::many(conn, query::due_count, asked, |row| Ok(row.get::<_, bool>(0)?))?;

@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use punctual_model::Scope;
 use punctual_model::statistics::{Statistics, floor};
 
+use crate::instant::from_ticks;
+
 /// How long statistics are kept by the minute.
 pub const MINUTES_KEPT: SignedDuration = SignedDuration::from_hours(3 * 24);
 
@@ -31,6 +33,16 @@ pub struct StatsAsk {
     pub step: SignedDuration,
     /// The most rows to read. The latest are read first.
     pub row_max: usize,
+}
+
+impl StatsAsk {
+    /// The part of the range in which there can be rows, of which the first and the last begin at these ticks; none if there is none.
+    pub fn within(&self, (first, last): (Option<i64>, Option<i64>)) -> Option<(Timestamp, Timestamp)> {
+        let (first, last) = (from_ticks(first?)?, from_ticks(last?)?);
+        let end = last.checked_add(HOUR).unwrap_or(Timestamp::MAX).min(self.to);
+        let begin = first.max(self.from);
+        (begin < end).then_some((begin, end))
+    }
 }
 
 /// Statistics by the stretches that were asked for.
