@@ -131,11 +131,17 @@ pub async fn of_two_server_secrets_the_first_is_kept(store: Arc<dyn Callers>) {
     assert_eq!(store.keep_server_secret("another key", &other).await.unwrap(), other);
 }
 
+/// How many are created at once.
+const AT_ONCE: usize = 256;
+
 pub async fn there_are_only_so_many_tokens(store: Arc<dyn Callers>) {
     let max = u32::try_from(TOKENS_MAX).unwrap();
-    // Together, so that a store on a disk can gather them.
-    let mut creations = tokio::task::JoinSet::new();
+    // Many at once, so that a store on a disk can gather them, and few enough that none waits for long.
+    let mut creations = tokio::task::JoinSet::<Result<(), WriteError>>::new();
     for number in 0..max {
+        if creations.len() >= AT_ONCE {
+            creations.join_next().await.unwrap().unwrap().unwrap();
+        }
         let store = Arc::clone(&store);
         creations.spawn(async move {
             store.create_token(&a_token(number, &format!("token {number}")), None).await

@@ -138,12 +138,18 @@ pub async fn the_beginning_and_the_end_of_a_session_are_noted_with_it<S: Session
     assert_eq!(told, ["all end", "ends", "begins"]);
 }
 
+/// How many are created at once.
+const AT_ONCE: usize = 256;
+
 pub async fn there_are_only_so_many_sessions(store: Arc<dyn Sessions>) {
     let max = u32::try_from(SESSIONS_MAX).unwrap();
     let caller = |number: u32| format!("caller {}", number / 15);
-    // Together, so that a store on a disk can gather them.
-    let mut creations = tokio::task::JoinSet::new();
+    // Many at once, so that a store on a disk can gather them, and few enough that none waits for long.
+    let mut creations = tokio::task::JoinSet::<Result<(), WriteError>>::new();
     for number in 0..max {
+        if creations.len() >= AT_ONCE {
+            creations.join_next().await.unwrap().unwrap().unwrap();
+        }
         let store = Arc::clone(&store);
         let session = a_session(number, &caller(number));
         creations.spawn(async move { store.create_session(&session, None).await });
