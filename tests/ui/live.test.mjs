@@ -78,6 +78,8 @@ test('a server is asked only for what it can do', options, async (context) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), features: ['search'] } });
   });
+  // The page that is open was told of everything, and may just be asking.
+  await page.goto('about:blank');
   const asked = [];
   page.on('request', (request) => asked.push(new URL(request.url()).pathname));
   for (const [place, seen] of Object.entries({ '/': 'Needs attention', '/jobs': 'Last 30 due times', '/timetable': 'This server can’t say what is due.' })) {
