@@ -40,8 +40,9 @@ impl Postgres {
     pub(crate) fn start(bin: &Path, dir: &Path) -> anyhow::Result<Self> {
         std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
         let dir = dir.canonicalize()?;
-        let port = TcpListener::bind("127.0.0.1:0").context("could not find a free port")?;
-        let port = port.local_addr()?.port();
+        let listener = TcpListener::bind("127.0.0.1:0").context("could not find a free port")?;
+        let port = listener.local_addr()?.port();
+        drop(listener);
         // What the guide recommends to operators; a checkpoint in the middle of a run would be measured, too.
         let conf = format!(
             "port = {port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '/tmp'\nmax_connections = 200\n\
